@@ -95,15 +95,22 @@ impl<'a> Begin<'a> {
     }
 
     fn begin_lease(self, wait: Wait, template: &Template) -> Result<Pending, Error> {
+        self.pending_lease(|lease| Request::Take { wait, lease: Some(lease), template })
+    }
+
+    pub(crate) fn pending(self, request: &Request<'_>) -> Result<Pending, Error> {
+        Pending::begin(self.lab, self.space, request)
+    }
+
+    /// Begins what asks for a lease that lives so long unless renewed.
+    pub(crate) fn pending_lease<'b>(
+        self,
+        request: impl FnOnce(Span) -> Request<'b>,
+    ) -> Result<Pending, Error> {
         // In this process a lease needs no renewal: it ends with its holder.
         let lease = self.lab.shared.lease.map_or(Span(u64::MAX), Span::from);
         let renewal = self.lab.shared.heartbeat.renew()?;
-        Pending::begin_lease(
-            self.lab,
-            self.space,
-            &Request::Take { wait, lease: Some(lease), template },
-            renewal,
-        )
+        Pending::begin_lease(self.lab, self.space, &request(lease), renewal)
     }
 
     /// Begins [`Space::count`](crate::Space::count).
@@ -112,6 +119,30 @@ impl<'a> Begin<'a> {
     /// It could not be sent.
     pub fn count(self, template: &Template) -> Result<Pending, Error> {
         Pending::begin(self.lab, self.space, &Request::Count { template })
+    }
+
+    /// Begins to ask for what happened to tuples behind a number, at most so many events; without a number, for the number now. An answer without events
+    /// says up to which number there were none.
+    ///
+    /// # Errors
+    /// It could not be sent.
+    pub fn events(
+        self,
+        template: Option<&Template>,
+        since: Option<u64>,
+        most: u32,
+    ) -> Result<Pending, Error> {
+        // Without time to wait it is answered from what is kept.
+        let wait = if self.limit == Some(Duration::ZERO) { Wait::AtOnce } else { self.wait() };
+        Pending::begin(self.lab, self.space, &Request::Watch { since, most, wait, template })
+    }
+
+    /// Begins a page of the tuples that can be taken, whole, from there on: 0, then where the last page says.
+    ///
+    /// # Errors
+    /// It could not be sent.
+    pub fn look(self, template: Option<&Template>, from: u64, most: u32) -> Result<Pending, Error> {
+        Pending::begin(self.lab, self.space, &Request::Look { from, most, template })
     }
 
     /// Begins [`Space::status`](crate::Space::status).
@@ -136,7 +167,7 @@ impl<'a> Begin<'a> {
         Pending::begin(self.lab, self.space, &Request::List { subject, from, size, template })
     }
 
-    fn wait(self) -> Wait {
+    pub(crate) fn wait(self) -> Wait {
         self.limit.map_or(Wait::Forever, |limit| Wait::For(Span::from(limit)))
     }
 }

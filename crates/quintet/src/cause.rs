@@ -33,6 +33,8 @@ pub enum Cause {
     NoSuchSpace,
     /// A space of that name is there, with other settings.
     SpaceExists,
+    /// Events behind the number that was asked for are kept no more: behind which they are, where that is known.
+    TooOld(Option<u64>),
     /// The operating system refused a resource: what kind of error, where that is known.
     System(Option<io::ErrorKind>),
     /// Another process listens at the address that was to be listened at.
@@ -129,6 +131,7 @@ impl Cause {
             Cause::NoHandler => Code::NoHandler,
             Cause::NoSuchSpace => Code::NoSuchSpace,
             Cause::SpaceExists => Code::SpaceExists,
+            Cause::TooOld(_) => Code::TooOld,
             Cause::System(_) => Code::Resource,
             Cause::AddressInUse => Code::AddressInUse,
             Cause::BadFile => Code::BadFile,
@@ -162,6 +165,7 @@ impl From<Code> for Cause {
             Code::NoHandler => Cause::NoHandler,
             Code::NoSuchSpace => Cause::NoSuchSpace,
             Code::SpaceExists => Cause::SpaceExists,
+            Code::TooOld => Cause::TooOld(None),
             Code::Busy => Cause::Limit(Limit::Calls),
             Code::AddressInUse => Cause::AddressInUse,
             Code::BadFile => Cause::BadFile,

@@ -1,10 +1,8 @@
 //! Where the space is and how to connect to it, as the environment says.
 
-use crate::{Code, Error, Lab, LinkAddress, LinkConfig, SpaceAddress, Window, identified};
+use crate::{Code, Error, Lab, LinkAddress, LinkConfig, SpaceAddress, identified};
 use quintet_settings::{
-    CLUSTER_ID, CLUSTER_IDENTITY, LINK_KEEP_ALIVE_MS, LINK_RESUME_WINDOW_MS, LINK_SILENCE_LIMIT_MS,
-    LINK_SPIN_US, LINK_WINDOW_BYTES, LINK_WINDOW_FRAMES, Number, Origin, SPACE_ADDRESS, SPACE_LEASE_MS,
-    Setting, Settings, Sources,
+    CLUSTER_ID, CLUSTER_IDENTITY, Origin, SPACE_ADDRESS, SPACE_LEASE_MS, Setting, Settings, Sources,
 };
 use std::time::Duration;
 
@@ -48,7 +46,7 @@ impl ConnectConfig {
             address: address(&settings)?,
             cluster,
             lease: Duration::from_millis(settings.number(&SPACE_LEASE_MS)),
-            link: link(&settings),
+            link: LinkConfig::from_settings(&settings)?,
             identity: settings.location(&CLUSTER_IDENTITY).to_string_lossy().into_owned(),
         })
     }
@@ -71,7 +69,7 @@ impl ConnectConfig {
     pub fn connect_to(&self, address: impl Into<SpaceAddress>) -> Result<Lab, Error> {
         let address = match address.into() {
             SpaceAddress::Link(address) => self.identified(address)?.into(),
-            of_cluster @ SpaceAddress::Cluster(_) => of_cluster,
+            other => other,
         };
         Lab::connect_with(address, self.cluster, self.lease, self.link)
     }
@@ -105,22 +103,10 @@ fn cluster(number: &str) -> Result<u128, Error> {
     })
 }
 
-fn link(settings: &Settings) -> LinkConfig {
-    let fits = |setting: &Number| u32::try_from(settings.number(setting)).unwrap_or(u32::MAX);
-    let milliseconds = |setting: &Number| Duration::from_millis(settings.number(setting));
-    LinkConfig {
-        window: Window { slots: fits(&LINK_WINDOW_FRAMES), bytes: fits(&LINK_WINDOW_BYTES) },
-        spin: Duration::from_micros(settings.number(&LINK_SPIN_US)),
-        keep_alive: milliseconds(&LINK_KEEP_ALIVE_MS),
-        silence_limit: milliseconds(&LINK_SILENCE_LIMIT_MS),
-        resume_window: milliseconds(&LINK_RESUME_WINDOW_MS),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ServeConfig, Server, tuple};
+    use crate::{Packets, ServeConfig, Server, tuple};
     use quintet_testbed::TempDir;
 
     fn config(variables: &[(&str, &str)]) -> Result<ConnectConfig, Error> {
@@ -148,9 +134,11 @@ mod tests {
             ("QUINTET_CLUSTER", &number),
             ("QUINTET_LEASE_MS", "70"),
             ("QUINTET_LINK_SPIN_US", "3"),
+            ("QUINTET_LINK_TWO_PACKETS", "true"),
         ];
         let config = config(&variables).expect("good values");
         assert_eq!((config.lease, config.link.spin), (Duration::from_millis(70), Duration::from_micros(3)));
+        assert_eq!(config.link.packets, Packets::Two);
         let lab = config.connect().expect("the space is there");
         assert!(!lab.is_embedded());
         lab.space().out(tuple!["row"]).expect("it is served");
@@ -163,6 +151,7 @@ mod tests {
             ("QUINTET_CLUSTER", "lab", "a cluster's name goes into QUINTET_IDENTITY"),
             ("QUINTET_SPACE", "pigeon:7", "space.address: "),
             ("QUINTET_SPACE_LEASE_MS", "1", "QUINTET_SPACE_LEASE_MS"),
+            ("QUINTET_LINK_PACK", "often", "link.pack: it is \"often\", expected auto, always or never"),
         ] {
             let error = config(&[(variable, value)]).expect_err("it is not good");
             assert!(error.code() == Code::BadValue && error.text().contains(text), "{error}");

@@ -1,29 +1,18 @@
 //! A connection to everything.
 
+mod connecting;
+
 use crate::heartbeat::Heartbeat;
-use crate::histograms;
 use crate::life;
+use crate::packing::Packer;
 use crate::pending::close;
 use crate::stack::{self, StackConfig};
-use crate::trace;
-use crate::{ConnectConfig, Error, LinkConfig, Messaging, Recorder, Space, SpaceAddress, Tracer, Watch};
-use quintet_contract::NodeId;
-use quintet_errors::Code;
-use quintet_link::LinkAddress;
-use quintet_runtime::{Calls, Histograms, Instance, Redial};
+use crate::{ConnectConfig, Error, Messaging, Packing, Recorder, Space, Tracer, Watch};
+use quintet_runtime::{Calls, Histograms, Instance};
 use quintet_tuple_space::{SpaceConfig, Spaces};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-
-/// How often another node number is tried when one is in use.
-const NODE_NUMBERS_TRIED: u32 = 5;
-
-/// How long a connection may take to be made.
-const CONNECT_LIMIT: Duration = Duration::from_secs(5);
-
-/// For how long a cut link to a cluster's space is made again, at most: whoever waits learns within a second that its agent has ended.
-const CLUSTER_RESUME_LIMIT: Duration = Duration::from_millis(900);
 
 /// The shortest time for which a lease may live: what renews it needs some time itself.
 pub const SHORTEST_LEASE: Duration = Duration::from_millis(30);
@@ -47,6 +36,7 @@ pub(crate) struct Shared {
     pub(crate) lease: Option<Duration>,
     pub(crate) heartbeat: Heartbeat,
     pub(crate) seen: Seen,
+    pub(crate) packer: Packer,
     closed: AtomicBool,
 }
 
@@ -101,96 +91,7 @@ impl Lab {
             None => broker,
         };
         let calls = Calls::embedded(stack::SPACE, instance).beside(stack::BROKER.port, broker);
-        Lab::over(calls, None, Seen::default())
-    }
-
-    /// Connects to the space at `address`, as a member of `cluster`: a path, for shared memory, a [`LinkAddress`] of any kind, or a
-    /// [`SpaceAddress`] that names a cluster of this machine: then its number counts, whatever `cluster` says, and this machine's identity in it
-    /// is shown. `lease`: how long a leased tuple stays hidden after this process was last heard; it is renewed every third of that while the process lives. At least
-    /// [`SHORTEST_LEASE`].
-    ///
-    /// # Errors
-    /// [`Code::BadValue`] for a shorter lease. Nobody listens there, or whoever listens does not answer within
-    /// [`LinkConfig::silence_limit`] ([`Code::PeerSilent`]), or it is another user's ([`Code::NotAllowed`]), cluster's or version's; or the system refused.
-    /// [`Code::BadValue`], [`Code::BadFile`]: this machine belongs to no such cluster, or its files cannot be used.
-    pub fn connect(address: impl Into<SpaceAddress>, cluster: u128, lease: Duration) -> Result<Lab, Error> {
-        Lab::connect_with(address, cluster, lease, LinkConfig::default())
-    }
-
-    /// As [`connect`](Lab::connect), over a link that is used as `link` says.
-    ///
-    /// # Errors
-    /// As [`connect`](Lab::connect).
-    pub fn connect_with(
-        address: impl Into<SpaceAddress>,
-        cluster: u128,
-        lease: Duration,
-        link: LinkConfig,
-    ) -> Result<Lab, Error> {
-        if lease < SHORTEST_LEASE {
-            let text = format!("a lease of {lease:?} is too short: it lives for {SHORTEST_LEASE:?} or more");
-            return Err(Error::new(Code::BadValue, text));
-        }
-        let address = address.into();
-        let located = address.locate(&|name| std::env::var_os(name))?;
-        let (cluster, link) = match located.cluster {
-            Some(cluster) => {
-                let resume_window = link.resume_window.min(CLUSTER_RESUME_LIMIT);
-                (cluster, LinkConfig { resume_window, ..link })
-            }
-            None => (cluster, link),
-        };
-        let mut tried = 1;
-        loop {
-            match Lab::connect_once(&located.address, cluster, lease, link) {
-                // The number is in use, or kept for whose session was cut.
-                Err(error)
-                    if matches!(error.code(), Code::PeerDied | Code::DuplicateNode)
-                        && tried < NODE_NUMBERS_TRIED =>
-                {
-                    tried += 1;
-                }
-                other => return other.map_err(|error| located.explained(error)),
-            }
-        }
-    }
-
-    /// Takes a node number by chance. If it is in use the link is closed, which the first call shows.
-    fn connect_once(
-        address: &LinkAddress,
-        cluster: u128,
-        lease: Duration,
-        link: LinkConfig,
-    ) -> Result<Lab, Error> {
-        let mut end = quintet_link::connect(address, CONNECT_LIMIT)?;
-        end.receiver.set_spin(link.spin);
-        let seed = life::random();
-        let node = NodeId(1 + (seed % u64::from(u16::MAX)) as u16);
-        let config = StackConfig::of_client(cluster, life::incarnation(), seed)
-            .with_window(link.window)
-            .with_liveness(link.liveness_of_client());
-        let (tracer, histograms) = (trace::of_this_process(), histograms::of_a_connection());
-        let mut instance = Instance::new(stack::client(node, &config));
-        if let Some(tracer) = &tracer {
-            instance = instance.traced(tracer, stack::sessions_of(node), trace::NAMES);
-        }
-        if let Some(histograms) = &histograms {
-            instance = instance.timed(histograms, trace::NAMES);
-        }
-        let may_be_cut = end.sender.info().may_be_cut && !link.resume_window.is_zero();
-        let redial =
-            may_be_cut.then(|| Redial { address: address.clone(), window: link.resume_window, seed });
-        let writes_together = !end.sender.is_free_to_flush();
-        let calls = Calls::linked(stack::sessions_of(node), instance, stack::SERVER, end)
-            .map_err(|error| Error::new(Code::Resource, format!("cannot watch the link: {error}")))?;
-        let lab = Lab::over(calls, Some(lease), Seen { tracer, histograms });
-        lab.space().status()?;
-        if writes_together {
-            lab.shared.calls.write_behind();
-        }
-        // Not before: who is refused because its number is in use tries another one.
-        redial.into_iter().for_each(|redial| lab.shared.calls.redial(redial));
-        Ok(lab)
+        Lab::over(calls, None, Seen::default(), Packing::Never)
     }
 
     /// Connects to where the environment and `quintet.toml` say that the space is: under `quintet run` the job's. A lab in this process
@@ -210,10 +111,11 @@ impl Lab {
         ConnectConfig::from_environment()?.connect()
     }
 
-    pub(crate) fn over(calls: Calls, lease: Option<Duration>, seen: Seen) -> Lab {
-        let calls = Arc::new(calls);
+    pub(crate) fn over(calls: Calls, lease: Option<Duration>, seen: Seen, packing: Packing) -> Lab {
+        let (calls, packer) = (Arc::new(calls), Packer::new(packing));
         let heartbeat = Heartbeat::new(Arc::downgrade(&calls), lease);
-        Lab { shared: Arc::new(Shared { calls, lease, heartbeat, seen, closed: AtomicBool::new(false) }) }
+        let closed = AtomicBool::new(false);
+        Lab { shared: Arc::new(Shared { calls, lease, heartbeat, seen, packer, closed }) }
     }
 
     /// The tuple space without a name.

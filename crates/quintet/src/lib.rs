@@ -29,7 +29,7 @@
 //! | `identity.rs` | [`identity()`], [`identified`]: who this process proves to be over TLS |
 //! | `space_address.rs` | [`SpaceAddress`]: a link's address, or a cluster whose space it is |
 //! | `space_log.rs` | [`SpaceLog`]: where a space keeps a log of what it is given |
-//! | `link_config.rs` | [`LinkConfig`]: how a process uses its links |
+//! | `link_config.rs`, `packing.rs` | [`LinkConfig`]: how a process uses its links; [`Packing`]: whether long data go packed |
 //! | `trace.rs`, `histograms.rs` | this process's part of its job's trace; how long its operations take |
 //! | `events.rs` | what a server sees that no client does |
 //! | `heartbeat.rs` | keeps leases alive while the program computes |
@@ -42,7 +42,9 @@ mod cause;
 mod connect_config;
 mod error;
 mod eval;
+mod event_stream;
 mod events;
+mod further;
 mod group;
 mod heartbeat;
 mod histograms;
@@ -54,6 +56,7 @@ mod life;
 mod link_config;
 mod listing;
 mod messaging;
+mod packing;
 mod pending;
 mod serve;
 mod space;
@@ -68,6 +71,7 @@ pub use cause::{Cause, Limit, PeerGone, Refused, Size};
 pub use connect_config::ConnectConfig;
 pub use error::Error;
 pub use eval::{Evaluation, FAILED, IntoLiveField, LiveField, LiveTuple};
+pub use event_stream::{EventStream, Since};
 pub use events::to_standard_error;
 pub use group::Group;
 pub use identity::{identified, identity};
@@ -77,24 +81,28 @@ pub use lease::{Acknowledgement, Granted, Lease};
 pub use link_config::LinkConfig;
 pub use listing::{Listed, Listing};
 pub use messaging::{Call, Handler, Messaging, PendingCall, PendingHandler, PendingReply, Recipient};
+pub use packing::Packing;
 pub use pending::{Outcome, Pending};
 pub use quintet_broker::{HandlerLimits, limits::MAX_MESSAGE_BYTES};
 pub use quintet_contract::{Address, Identity, LinkClass, Metric, MetricKind};
 pub use quintet_durable::LogNews;
 pub use quintet_errors::{Code, Fault, Retry};
-pub use quintet_link::{AddressError, Buffer, Credentials, LinkAddress, before_fork, bulk_bytes_copied};
+pub use quintet_link::{
+    AddressError, Buffer, Credentials, LinkAddress, Packets, before_fork, bulk_bytes_copied,
+};
 pub use quintet_messaging::Window;
 pub use quintet_runtime::{Event, EventSink, Measurement, Recorder, Tracer};
 pub use quintet_stack as stack;
 pub use quintet_tuple_space::{
-    Array, ArrayOf, Awaited, Bytes, ClientState, CodeGrants, Cursor, DEAD_LETTER, Element, ElementType,
-    Field, Glimpse, LeaseId, ListedLease, ListedTuple, MAX_GLIMPSE_BYTES, MAX_GROUP_USES, MAX_TUPLE_FIELDS,
-    NotGranted, Operation, Page, PageSize, Policy, RESERVED_PREFIX, Rows, Signature, SignatureState,
-    SpaceConfig, SpaceInfo, SpaceName, SpaceNameError, SpaceNumber, SpaceRights, SpaceSettings, SpacesConfig,
-    SpacesPage, State, Subject, Template, TooLarge, Tuple, Type, Value, ValueError, WaitingRequest, Witness,
-    template, tuple,
+    Array, ArrayOf, Awaited, Bytes, Change, ClientState, CodeGrants, Cursor, DEAD_LETTER, Element,
+    ElementType, Events, Field, Glimpse, HotKey, LeaseId, ListedLease, ListedTuple, MAX_GLIMPSE_BYTES,
+    MAX_GROUP_USES, MAX_TUPLE_FIELDS, NotGranted, Operation, Page, PageSize, Partition, Policy,
+    RESERVED_PREFIX, Rows, Signature, SignatureState, SpaceConfig, SpaceInfo, SpaceName, SpaceNameError,
+    SpaceNumber, SpaceRights, SpaceSettings, SpacesConfig, SpacesPage, State, Subject, Template,
+    TemplateShape, TooLarge, Tuple, TupleEvent, Type, Value, ValueError, WaitingRequest, Witness, template,
+    tuple,
 };
-pub use serve::{CodeWatch, ServeConfig, Server, ServerMeter};
+pub use serve::{CodeWatch, LeaderSink, Replication, ServeConfig, Server, ServerMeter};
 pub use space::Space;
 pub use space_address::SpaceAddress;
 pub use space_log::{LogSink, SpaceLog};

@@ -1,6 +1,7 @@
 //! What is particular to this life of a process: its incarnation, and a key that nobody can know before.
 
 use quintet_contract::Incarnation;
+use quintet_resume::ClientId;
 use quintet_tuple_space::SpaceConfig;
 use std::hash::{BuildHasher, RandomState};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -14,6 +15,11 @@ pub(crate) fn incarnation() -> Incarnation {
 /// A number from the system's randomness.
 pub(crate) fn random() -> u64 {
     RandomState::new().hash_one(std::process::id())
+}
+
+/// Who a client is to a space that outlives its server. Nobody guesses it, for it is by this that the answers are the client's.
+pub(crate) fn client() -> ClientId {
+    ClientId(u128::from(random()) << 64 | u128::from(random().max(1)))
 }
 
 /// The same limits, with a key of this life where none was given: with a known one, a client could choose values that collide.

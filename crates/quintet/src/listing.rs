@@ -3,11 +3,13 @@
 use crate::space::unexpected;
 use crate::{Error, Outcome, Space};
 use quintet_tuple_space::{
-    ClientState, Cursor, ListedTuple, Page, PageSize, Rows, Subject, Template, WaitingRequest,
+    ClientState, Cursor, HotKey, ListedTuple, Page, PageSize, Partition, Rows, Subject, Template,
+    WaitingRequest,
 };
 use std::collections::VecDeque;
 
-/// The rows of a listing, which are fetched as they are asked for. Made by [`Space::list`], [`Space::waiting`] and [`Space::clients`].
+/// The rows of a listing, which are fetched as they are asked for. Made by [`Space::list`], [`Space::waiting`], [`Space::clients`], [`Space::partitions`] and
+/// [`Space::hot_keys`].
 ///
 /// It ends at the first error.
 pub struct Listing<T> {
@@ -19,7 +21,7 @@ pub struct Listing<T> {
     next: Option<Cursor>,
 }
 
-/// A row of a listing: a tuple, a request that waits, or a client.
+/// A row of a listing: a tuple, a request that waits, a client, a partition, or a hot key.
 pub trait Listed: Sized {
     /// What a page of such rows is asked for with.
     const SUBJECT: Subject;
@@ -94,5 +96,21 @@ impl Listed for ClientState {
 
     fn from_rows(rows: Rows) -> Option<Vec<Self>> {
         if let Rows::Clients(rows) = rows { Some(rows) } else { None }
+    }
+}
+
+impl Listed for Partition {
+    const SUBJECT: Subject = Subject::Partitions;
+
+    fn from_rows(rows: Rows) -> Option<Vec<Self>> {
+        if let Rows::Partitions(rows) = rows { Some(rows) } else { None }
+    }
+}
+
+impl Listed for HotKey {
+    const SUBJECT: Subject = Subject::HotKeys;
+
+    fn from_rows(rows: Rows) -> Option<Vec<Self>> {
+        if let Rows::HotKeys(rows) = rows { Some(rows) } else { None }
     }
 }

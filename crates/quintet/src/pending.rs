@@ -4,13 +4,18 @@ mod future;
 
 use crate::heartbeat::Renewal;
 use crate::lab::Shared;
-use crate::{Error, Granted, Lab};
+use crate::{Cause, Error, Granted, Lab};
 use quintet_contract::Outbox;
 use quintet_errors::Code;
+use quintet_replicated::Leader;
+use quintet_replicated::codec::LEADER;
 use quintet_runtime::{Answer as Received, CallError, Calls, Pending as Slot};
+use quintet_tuple_space::client::ask_routes;
 use quintet_tuple_space::{
-    Answer, Attempt, Page, Refusal, Request, SpaceNumber, SpacesPage, State, Tuple, Witness,
+    Answer, Attempt, Events, Page, PlannedRequest, Refusal, Request, SpaceNumber, SpacesPage, State, Tuple,
+    Witness,
 };
+use quintet_wire::Decode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -27,6 +32,8 @@ pub enum Outcome {
     Tuple(Tuple, Option<Granted>),
     /// A tuple that a [`Group`](crate::Group) has read, and which it was.
     Witnessed(Tuple, Witness),
+    /// The tuple of a select: which of its templates it matches, counted from 0, and its lease if one was asked for.
+    Selected(usize, Tuple, Option<Granted>),
     /// No tuple matched.
     NoMatch,
     /// A count.
@@ -37,6 +44,8 @@ pub enum Outcome {
     Page(Page),
     /// Named spaces.
     Spaces(SpacesPage),
+    /// What happened in the space, or what is there.
+    Events(Events),
 }
 
 /// An operation under way. Dropped before it is done, it is cancelled; a tuple that was already on its way goes back to
@@ -50,6 +59,8 @@ pub struct Pending {
     finished: AtomicBool,
     /// Of the lease asked for, if one was.
     renewal: Option<Renewal>,
+    /// A space of an earlier version may not know it.
+    is_further: bool,
     /// Made when it is first polled as a future.
     task: Option<future::Task>,
 }
@@ -77,13 +88,15 @@ impl Pending {
         renewal: Option<Renewal>,
     ) -> Result<Pending, Error> {
         let calls = &lab.shared.calls;
-        let slot = send(calls, space, request, |writer| calls.begin(writer))?;
-        Ok(Pending { lab: lab.clone(), space, slot, finished: AtomicBool::new(false), renewal, task: None })
+        let slot = send(&lab.shared, space, request, |writer| calls.begin(writer))?;
+        let (finished, is_further) = (AtomicBool::new(false), is_further(request));
+        Ok(Pending { lab: lab.clone(), space, slot, finished, renewal, is_further, task: None })
     }
 
     /// Makes a request and waits for its outcome, however long it takes.
     pub(crate) fn complete(lab: &Lab, space: SpaceNumber, request: &Request<'_>) -> Result<Outcome, Error> {
-        outcome(answer(&lab.shared.calls, &Pending::ask(lab, space, request)?)?, None)
+        let answer = answer(&lab.shared.calls, &Pending::ask(lab, space, request)?)?;
+        outcome(answer, None, is_further(request))
     }
 
     /// As [`Pending::complete`]. Not `Ok` within: why the space cannot read the request, as one of an earlier version says of what it does not know.
@@ -94,24 +107,47 @@ impl Pending {
     ) -> Result<Result<Outcome, String>, Error> {
         match answer(&lab.shared.calls, &Pending::ask(lab, space, request)?)? {
             Answer::Error(Refusal { code: Code::Malformed, text }) => Ok(Err(text)),
-            answer => outcome(answer, None).map(Ok),
+            answer => outcome(answer, None, false).map(Ok),
+        }
+    }
+
+    /// How many managers the space has: asks how it is, and if it is one of several, the directory.
+    pub(crate) fn managers(lab: &Lab) -> Result<u8, Error> {
+        let calls = &lab.shared.calls;
+        match answer(calls, &Pending::ask(lab, SpaceNumber::UNNAMED, &Request::Status)?)? {
+            Answer::Moved(_) => {}
+            other => return outcome(other, None, false).map(|_| 1),
+        }
+        let failed = |error| Error::of_call(&error, calls.lost());
+        let writer = |out: &mut dyn Outbox, to, token, _| ask_routes(out, to, token);
+        let slot = calls.begin(&writer).map_err(failed)?;
+        match answer(calls, &Pending::of_slot(lab, SpaceNumber::UNNAMED, slot).received())? {
+            Answer::Routes(routes) => Ok(u8::try_from(routes.addresses.len()).unwrap_or(u8::MAX)),
+            other => outcome(other, None, false).map(|_| 1),
+        }
+    }
+
+    fn of_slot(lab: &Lab, space: SpaceNumber, slot: Slot) -> Pending {
+        let finished = AtomicBool::new(false);
+        Pending { lab: lab.clone(), space, slot, finished, renewal: None, is_further: false, task: None }
+    }
+
+    fn received(mut self) -> Result<Received, Code> {
+        loop {
+            if let Some(received) = self.receive(Duration::MAX) {
+                return received;
+            }
         }
     }
 
     /// Makes a request and waits for what comes.
     fn ask(lab: &Lab, space: SpaceNumber, request: &Request<'_>) -> Result<Result<Received, Code>, Error> {
         let calls = &lab.shared.calls;
-        let (slot, received) = send(calls, space, request, |writer| calls.ask(writer))?;
+        let (slot, received) = send(&lab.shared, space, request, |writer| calls.ask(writer))?;
         if let Some(received) = received {
             return Ok(received);
         }
-        let finished = AtomicBool::new(false);
-        let mut pending = Pending { lab: lab.clone(), space, slot, finished, renewal: None, task: None };
-        loop {
-            if let Some(received) = pending.receive(Duration::MAX) {
-                return Ok(received);
-            }
-        }
+        Ok(Pending::of_slot(lab, space, slot).received())
     }
 
     /// The outcome, if it comes within `limit`. It is given once; after that, `None`.
@@ -131,7 +167,7 @@ impl Pending {
     }
 
     fn outcome(&self, received: &Result<Received, Code>) -> Result<Outcome, Error> {
-        outcome(answer(&self.lab.shared.calls, received)?, self.renewal.as_ref())
+        outcome(answer(&self.lab.shared.calls, received)?, self.renewal.as_ref(), self.is_further)
     }
 
     /// As [`Pending::wait`], and the outcome stays: dropped, the operation is still undone. [`Pending::keep`] makes it the
@@ -221,7 +257,8 @@ impl Drop for Pending {
 /// Closes an answered slot that nobody wants any more, and undoes a take.
 fn give_up(shared: &Shared, space: SpaceNumber, slot: Slot) {
     if let Some(Ok(received)) = shared.calls.wait_uncollected(slot, Duration::ZERO)
-        && let Ok(Answer::Tuple(_, lease)) = Answer::decode(received.kind, &received.body, &received.bulk)
+        && let Ok(Answer::Tuple(_, lease) | Answer::Selected(_, _, lease)) =
+            Answer::decode(received.kind, &received.body, &received.bulk)
     {
         give_back(shared, space, slot, lease);
     }
@@ -235,7 +272,7 @@ fn give_back(shared: &Shared, space: SpaceNumber, slot: Slot, lease: Option<Atte
         Some(attempt) => {
             let release = Request::Release { lease: attempt.lease };
             // If the link is gone, so is the lease.
-            if let Ok(released) = send(&shared.calls, space, &release, |writer| shared.calls.begin(writer)) {
+            if let Ok(released) = send(shared, space, &release, |writer| shared.calls.begin(writer)) {
                 shared.calls.forget(released);
             }
         }
@@ -245,7 +282,7 @@ fn give_back(shared: &Shared, space: SpaceNumber, slot: Slot, lease: Option<Atte
 /// Sends what is not answered, and reaches all spaces.
 pub(crate) fn tell(calls: &Calls, about: Option<Slot>, request: &Request<'_>) {
     // If it cannot be sent the link is gone, and whoever waits learns that.
-    let _ = send(calls, SpaceNumber::UNNAMED, request, |writer| calls.tell(about, writer));
+    let _ = request.planned().map(|planned| hand_over(calls, &planned, |writer| calls.tell(about, writer)));
 }
 
 /// Closes for good. A take that is on its way, or waits, takes nothing that nobody sees any more.
@@ -257,16 +294,25 @@ pub(crate) fn close(calls: &Calls) {
     calls.close(&farewell.each_ref().map(|words| words as &dyn quintet_runtime::Request));
 }
 
-/// Hands a request to the host. What is wrong with the request itself is found before that.
+/// Makes a request, packed where that is sooner there. What is wrong with the request itself is found before it is handed to the host.
 fn send<T>(
-    calls: &Calls,
+    shared: &Shared,
     space: SpaceNumber,
     request: &Request<'_>,
-    hand_over: impl FnOnce(&dyn quintet_runtime::Request) -> Result<T, CallError>,
+    how: impl FnOnce(&dyn quintet_runtime::Request) -> Result<T, CallError>,
 ) -> Result<T, Error> {
     let planned = request.planned()?.to_space(space);
+    hand_over(&shared.calls, &shared.packer.pack(planned, &shared.calls), how)
+}
+
+/// Hands a request to the host.
+fn hand_over<T>(
+    calls: &Calls,
+    planned: &PlannedRequest<'_>,
+    how: impl FnOnce(&dyn quintet_runtime::Request) -> Result<T, CallError>,
+) -> Result<T, Error> {
     let writer = |out: &mut dyn Outbox, to, token, settled| planned.send(out, to, token, settled);
-    hand_over(&writer).map_err(|error| Error::of_call(&error, calls.lost()))
+    how(&writer).map_err(|error| Error::of_call(&error, calls.lost()))
 }
 
 /// Reads what came.
@@ -276,25 +322,61 @@ fn send<T>(
 fn answer(calls: &Calls, received: &Result<Received, Code>) -> Result<Answer, Error> {
     let failed = |code: &Code| Error::of_call(&CallError::Failed(*code), calls.lost());
     let received = received.as_ref().map_err(failed)?;
+    if received.kind == LEADER {
+        return Err(no_leader(&received.body));
+    }
     Answer::decode(received.kind, &received.body, &received.bulk)
         .map_err(|error| Error::new(Code::Malformed, format!("the space's answer: {error}")))
 }
 
-fn outcome(answer: Answer, renewal: Option<&Renewal>) -> Result<Outcome, Error> {
+/// A replica that does not lead says who does.
+fn no_leader(body: &[u8]) -> Error {
+    let text = match Leader::decode_all(body) {
+        Ok(Leader(Some(node))) => format!("this replica does not lead: replica {} does", node.0),
+        _ => "no replica leads now: a majority of them is needed".to_owned(),
+    };
+    Error::new(Code::Unreachable, text)
+}
+
+/// Whether a space of an earlier version may not know it.
+fn is_further(request: &Request<'_>) -> bool {
+    matches!(request, Request::Replace { .. } | Request::Select { .. })
+}
+
+fn outcome(answer: Answer, renewal: Option<&Renewal>, is_further: bool) -> Result<Outcome, Error> {
+    let granted = |lease: Option<Attempt>| {
+        let granted = lease.zip(renewal.cloned());
+        granted.map(|(attempt, renewal)| Granted { attempt, renewal })
+    };
     Ok(match answer {
         Answer::Done => Outcome::Done,
-        Answer::Tuple(tuple, lease) => {
-            let granted = lease.zip(renewal.cloned());
-            Outcome::Tuple(tuple, granted.map(|(attempt, renewal)| Granted { attempt, renewal }))
-        }
+        Answer::Tuple(tuple, lease) => Outcome::Tuple(tuple, granted(lease)),
+        Answer::Selected(which, tuple, lease) => Outcome::Selected(which, tuple, granted(lease)),
         Answer::Witnessed(tuple, witness) => Outcome::Witnessed(tuple, witness),
         Answer::NoMatch => Outcome::NoMatch,
         Answer::Count(count) => Outcome::Count(count),
         Answer::State(state) => Outcome::State(state),
         Answer::Page(page) => Outcome::Page(page),
         Answer::Spaces(page) => Outcome::Spaces(page),
+        Answer::Routes(_) | Answer::Moved(_) => {
+            let text = "the space has several managers, and this connection was made to one";
+            return Err(Error::new(Code::Malformed, text));
+        }
+        Answer::Error(Refusal { code: Code::Malformed, text }) if is_further => {
+            let text = format!("{text}; a server from before selects and replacements does not have them");
+            return Err(Error::new(Code::Malformed, text));
+        }
+        Answer::Events(events) => Outcome::Events(events),
+        Answer::TooOld { oldest, newest } => return Err(too_old(oldest, newest)),
         Answer::Error(refusal) => return Err(Error::new(refusal.code, refusal.text)),
     })
+}
+
+fn too_old(oldest: u64, newest: u64) -> Error {
+    let text = format!(
+        "events are kept behind number {oldest}, up to {newest}: begin with the tuples that are there, and go on with what follows"
+    );
+    Error::new(Cause::TooOld(Some(oldest)), text)
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! A space for other processes.
 
+mod managers;
+
 use crate::life;
 use crate::space_log::{LockedLog, LogWatch};
 use crate::stack::{self, StackConfig};
@@ -8,17 +10,20 @@ use crate::{
     CodeGrants, Error, EventSink, LinkConfig, LogNews, Measurement, NotGranted, Recorder, SpaceConfig,
     SpaceLog, SpacesConfig, Tracer,
 };
-use quintet_contract::{Identity, Input, Outbox, Protocol, Time, Token};
+use managers::Spread;
+use quintet_contract::{Address, Identity, Incarnation, Input, NodeId, Outbox, Protocol, Time, Token};
 use quintet_durable::LoggedConfig;
 use quintet_errors::Code;
 use quintet_link::{LinkAddress, Listener, listen};
-use quintet_runtime::{Instance, Node, NodeHandle, Services};
+use quintet_replicated::codec::LEADER;
+use quintet_replicated::{Leader, ReplicatedConfig};
+use quintet_runtime::{Instance, Node, NodeHandle, Redial, Services};
 use quintet_tuple_space::codec::NOT_GRANTED;
 use quintet_wire::Decode;
 use quintet_wire::registry::{LOG_NEWS, PORT_CALLERS, PORT_SESSION};
 use std::io::Write;
-use std::sync::Arc;
 use std::sync::mpsc::Receiver;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -42,8 +47,73 @@ pub struct ServeConfig {
     /// Who may put tuples whose first field begins with [`RESERVED_PREFIX`](crate::RESERVED_PREFIX): those that executors and workers unpickle. Without it everybody
     /// may who is let in.
     pub code: Option<CodeWatch>,
+    /// With which other replicas the space is kept together; it needs a log.
+    pub replication: Option<Replication>,
+    /// Over how many managers the space is spread, each on a thread of its own; 0 and 1: one. The others listen beside the first: at its path with
+    /// `.1`, `.2` behind it, or at the next ports. With several there is no log and no recording.
+    pub managers: u8,
     /// Where the space keeps a log of all that it is given: then what it has acknowledged outlives this process. Without it the space ends with the server.
     pub log: Option<SpaceLog>,
+}
+
+/// How a space is kept by several servers together, each with a log of its own, on its own machine: acknowledged is what a majority has on its disks.
+#[derive(Clone)]
+pub struct Replication {
+    /// Which of them this one is, from 1.
+    pub replica: u8,
+    /// Where each of them serves, in the order of their numbers: three or five. All are told the same.
+    pub replicas: Vec<LinkAddress>,
+    /// Is told which of them leads whenever that changes, if one is known to; on the server's thread: it must not wait.
+    pub told: Option<LeaderSink>,
+}
+
+/// Takes the number of the replica that leads, if one is known to.
+pub type LeaderSink = Arc<dyn Fn(Option<u8>) + Send + Sync>;
+
+/// What keys the hashes of all replicas.
+const SEED_OF_REPLICAS: u64 = 1;
+
+/// For how long a replica tries to reach another one: as long as it runs.
+const REACHED_FOR: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
+
+impl Replication {
+    /// # Errors
+    /// [`Code::BadValue`]: no such replicas.
+    fn check(&self, log: Option<&SpaceLog>) -> Result<(), Error> {
+        let (count, number) = (self.replicas.len(), self.replica);
+        let bad = |text: String| Err(Error::new(Code::BadValue, text));
+        if count != 3 && count != 5 {
+            return bad(format!("a replicated space has three or five replicas, not {count}"));
+        }
+        if number == 0 || usize::from(number) > count {
+            return bad(format!(
+                "replica {number} is none of the {count} replicas: they are numbered from 1"
+            ));
+        }
+        let mut others = self.replicas.iter().enumerate();
+        if let Some((at, _)) = others.find(|(at, address)| self.replicas[..*at].contains(address)) {
+            return bad(format!("replica {} has the address of another one: {}", at + 1, self.replicas[at]));
+        }
+        if log.is_none() {
+            return bad("a replicated space needs a folder for its log".to_owned());
+        }
+        Ok(())
+    }
+
+    fn node(&self) -> NodeId {
+        NodeId(self.replica.into())
+    }
+
+    fn nodes(&self) -> impl Iterator<Item = (NodeId, &LinkAddress)> {
+        (1..).map(NodeId).zip(&self.replicas)
+    }
+
+    /// What a replica is made with. All have the same limits, the seed of hashes among them.
+    fn config(&self, cluster: u128, incarnation: Incarnation, seed: u64) -> ReplicatedConfig {
+        let me = Address { node: self.node(), ..stack::SPACE };
+        let nodes = self.nodes().map(|(node, _)| node).collect();
+        ReplicatedConfig::new(cluster, me, nodes, incarnation, seed)
+    }
 }
 
 /// Is told whom a space has refused.
@@ -60,7 +130,7 @@ pub struct CodeWatch {
 
 /// Asks a server, from any thread, what it tells of itself in numbers. It may outlive the server.
 #[derive(Clone)]
-pub struct ServerMeter(NodeHandle);
+pub struct ServerMeter(Vec<NodeHandle>);
 
 impl ServerMeter {
     /// The space's numbers, and those of its sessions and links, each once: what they are called, and what they mean, stands in
@@ -68,7 +138,7 @@ impl ServerMeter {
     /// microseconds, and nothing is counted for it that would not be counted anyway.
     #[must_use]
     pub fn measure(&self, limit: Duration) -> Option<Vec<Measurement>> {
-        self.0.measure(limit)
+        managers::sum(self.0.iter().map(|node| node.measure(limit)))
     }
 }
 
@@ -81,6 +151,8 @@ pub struct Server {
     process: u32,
     thread: Option<JoinHandle<std::io::Result<()>>>,
     log: Option<ServedLog>,
+    /// The other managers.
+    others: Vec<Server>,
 }
 
 /// The log of a space that is served.
@@ -107,18 +179,40 @@ impl Server {
     /// # Errors
     /// As [`Server::start`], of the first address that cannot be listened at: then nothing is served.
     pub fn start_at(addresses: &[LinkAddress], config: &ServeConfig) -> Result<Server, Error> {
+        config.replication.as_ref().map_or(Ok(()), |replication| replication.check(config.log.as_ref()))?;
+        let managers = config.managers.max(1);
+        if managers == 1 {
+            return Server::start_one(addresses, config, None);
+        }
+        managers::check(addresses, config)?;
+        let seed = life::random();
+        let mut started = (0..managers).map(|me| {
+            let own = managers::addresses(addresses, me)?;
+            Server::start_one(&own, config, Some(Spread { me, managers, seed, first: addresses }))
+        });
+        let mut first = started.next().expect("there are several")?;
+        first.others = started.collect::<Result<_, _>>()?;
+        Ok(first)
+    }
+
+    fn start_one(
+        addresses: &[LinkAddress],
+        config: &ServeConfig,
+        spread: Option<Spread<'_>>,
+    ) -> Result<Server, Error> {
         let locked = config.log.as_ref().map(|log| LockedLog::open(&log.folder)).transpose()?;
         let listeners = addresses.iter().map(listen).collect::<Result<Vec<_>, _>>()?;
         let addresses = listeners.iter().map(|listener| listener.address()).collect();
         let watched = config.log.as_ref().map(|log| LogWatch::new(log.told.clone()));
         let (watch, is_open) = watched.unzip();
         let (locked, is_released) = locked.map(LockedLog::until_released).unzip();
-        let mut node = node(config, listeners, locked, watch.clone()).map_err(refused)?;
+        let mut node = node(config, listeners, locked, watch.clone(), spread).map_err(refused)?;
         let handle = node.handle();
         let thread = std::thread::Builder::new().name("quintet-space".to_owned()).spawn(move || node.run());
         let thread = Some(thread.map_err(refused)?);
         let log = watch.zip(is_released).map(|(watch, is_released)| ServedLog { watch, is_released });
-        let mut server = Server { handle, addresses, process: std::process::id(), thread, log };
+        let (process, others) = (std::process::id(), Vec::new());
+        let mut server = Server { handle, addresses, process, thread, log, others };
         if let Some(is_open) = is_open {
             server.wait_for_log(&is_open)?;
         }
@@ -148,19 +242,27 @@ impl Server {
     /// Asks it what it tells of itself in numbers.
     #[must_use]
     pub fn meter(&self) -> ServerMeter {
-        ServerMeter(self.handle.clone())
+        let others = self.others.iter().map(|other| other.handle.clone());
+        ServerMeter(core::iter::once(self.handle.clone()).chain(others).collect())
     }
 
     /// Ends the connections of those who have proved over TLS to be somebody of whom this is not true: what they wait for fails, and their leases
     /// return. Others stay. Whether they may come again is for the rule of the listener's credentials to say
     /// ([`Credentials::admitting`](crate::Credentials::admitting)).
     pub fn keep_connections_of(&self, rule: impl Fn(&Identity) -> bool + Send + 'static) {
-        self.handle.keep_links_of(rule);
+        let rule = Arc::new(Mutex::new(rule));
+        for server in core::iter::once(self).chain(&self.others) {
+            let rule = Arc::clone(&rule);
+            let keeps =
+                move |identity: &Identity| rule.lock().unwrap_or_else(PoisonError::into_inner)(identity);
+            server.handle.keep_links_of(keeps);
+        }
     }
 
     /// From now on these may put what others run, and nobody else: who waits with such a tuple for room is refused. What was put before stays.
     pub fn grant_code(&self, grants: &CodeGrants) {
         say_grants(&self.handle, grants);
+        self.others.iter().for_each(|other| say_grants(&other.handle, grants));
     }
 
     /// Ends it.
@@ -176,6 +278,8 @@ impl Server {
 
     fn end(&mut self) -> Result<(), Error> {
         let Some(thread) = self.thread.take() else { return Ok(()) };
+        // All of them, whatever becomes of one.
+        let others = self.others.iter_mut().map(Server::end).fold(Ok(()), Result::and);
         if self.process != std::process::id() {
             // Not dropped either: the system would look for the thread.
             std::mem::forget(thread);
@@ -189,7 +293,7 @@ impl Server {
         }
         match self.log.as_ref().and_then(|log| log.watch.failure()) {
             Some(failure) => Err(failure),
-            None => ended.map_err(refused),
+            None => ended.map_err(refused).and(others),
         }
     }
 }
@@ -207,6 +311,7 @@ fn say_grants(node: &NodeHandle, grants: &CodeGrants) {
 struct Watchman {
     refused: Option<RefusalSink>,
     log: Option<LogWatch>,
+    leader: Option<LeaderSink>,
     /// Ended where the log cannot be kept any more: who waits for an answer is not to wait for ever.
     node: NodeHandle,
 }
@@ -217,6 +322,11 @@ impl Protocol for Watchman {
         match (frame.kind, &self.refused, &self.log) {
             (NOT_GRANTED, Some(told), _) => {
                 NotGranted::decode_all(frame.body).iter().for_each(|refused| told(refused));
+            }
+            (LEADER, ..) => {
+                let leader = Leader::decode_all(frame.body).ok();
+                let number = leader.and_then(|Leader(node)| u8::try_from(node?.0).ok());
+                self.leader.iter().for_each(|told| told(number));
             }
             (LOG_NEWS, _, Some(log)) if LogNews::decode_all(frame.body).is_ok_and(|news| log.hear(&news)) => {
                 self.node.stop();
@@ -236,20 +346,39 @@ fn node(
     listeners: Vec<Box<dyn Listener>>,
     locked: Option<LockedLog>,
     log: Option<LogWatch>,
+    spread: Option<Spread<'_>>,
 ) -> std::io::Result<Node> {
-    let space = life::keyed(config.space);
+    // Replicas do the same with the same, and are made alike: all of them hash by one key, which is no secret.
+    let space = match config.replication {
+        Some(_) => SpaceConfig { seed: SEED_OF_REPLICAS, ..config.space },
+        None => life::keyed(config.space),
+    };
     let of_server = StackConfig::of_server(config.cluster, life::incarnation(), space.seed);
     let mut stack_config = StackConfig { spaces: config.spaces, ..of_server }
         .with_space(space)
         .with_window(config.link.window)
         .with_liveness(config.link.liveness_of_server());
+    stack_config.resume.window = stack_config.liveness.resume_window;
+    let at = match (&config.replication, &spread) {
+        (Some(replication), _) => replication.node(),
+        (None, Some(spread)) => stack::manager_node(spread.me),
+        (None, None) => stack::SPACE_NODE,
+    };
+    stack_config.replication = config
+        .replication
+        .as_ref()
+        .map(|replication| replication.config(config.cluster, stack_config.incarnation, life::random()));
     stack_config.log = locked.as_ref().map(|_| LoggedConfig::new(config.cluster, stack::SPACE));
-    let mut instance = Instance::new(stack::served(&stack_config));
+    stack_config.managers = spread.map(|spread| spread.config());
+    let mut instance = Instance::new(match spread {
+        Some(_) => stack::served_manager(&stack_config),
+        None => stack::served(&stack_config),
+    });
     if let Some(recorder) = &config.recorder {
         instance = instance.recorded(recorder, stack::SERVER, stack::SERVED, &stack_config.to_bytes());
     }
     if let Some(tracer) = &config.tracer {
-        instance = instance.traced(tracer, stack::SERVER, trace::NAMES);
+        instance = instance.traced(tracer, stack::sessions_of(at), trace::NAMES);
     }
     let mut services = Services::none();
     if let Some(sink) = &config.events {
@@ -258,18 +387,27 @@ fn node(
     if let Some(locked) = locked {
         services = services.with_disk(&locked.file)?.with_disk_guard(locked);
     }
-    let mut node = Node::new(stack::SPACE_NODE, services)?;
+    let mut node = Node::new(at, services)?;
     node.set_spin(config.link.spin);
+    node.set_packets(config.link.packets);
     config.events.iter().for_each(|sink| node.set_events(Arc::clone(sink)));
     node.add(PORT_SESSION, instance);
     if config.code.is_some() || log.is_some() {
         let refused = config.code.as_ref().map(|code| Arc::clone(&code.refused));
-        node.add(PORT_CALLERS, Instance::new(Watchman { refused, log, node: node.handle() }));
+        let leader = config.replication.as_ref().and_then(|replication| replication.told.clone());
+        node.add(PORT_CALLERS, Instance::new(Watchman { refused, log, leader, node: node.handle() }));
     }
     if let Some(CodeWatch { grants, .. }) = &config.code {
         say_grants(&node.handle(), grants);
     }
     listeners.into_iter().try_for_each(|listener| node.listen(listener, PORT_SESSION))?;
+    for (other, address) in
+        config.replication.iter().flat_map(Replication::nodes).filter(|(node, _)| *node != at)
+    {
+        let redial = Redial { address: address.clone(), window: REACHED_FOR, seed: life::random() };
+        node.dial(other, &[(PORT_SESSION, PORT_SESSION)], redial);
+    }
+    spread.into_iter().for_each(|spread| spread.dial_earlier(&mut node));
     Ok(node)
 }
 

@@ -1,12 +1,12 @@
 //! The tuple space's operations.
 
 use crate::pending::{Outcome, Pending};
-use crate::{Begin, Error, Evaluation, Group, Lab, Lease, Listing, LiveTuple};
+use crate::{Begin, Error, Evaluation, EventStream, Group, Lab, Lease, Listing, LiveTuple, Since};
 use quintet_contract::Span;
 use quintet_errors::Code;
 use quintet_tuple_space::{
-    ClientState, Cursor, ListedTuple, Page, PageSize, Request, SpaceName, SpaceNumber, State, Subject,
-    Template, Tuple, Wait, WaitingRequest,
+    ClientState, Cursor, HotKey, ListedTuple, Page, PageSize, Partition, Request, SpaceName, SpaceNumber,
+    State, Subject, Template, Tuple, Wait, WaitingRequest,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -191,6 +191,34 @@ impl Space {
         Listing::new(self.clone(), template.cloned())
     }
 
+    /// What happens to the tuples that match, or to all: put, taken, leased, returned, done, in the order in which it happens and without gaps, as it happens. Each event has the space's number
+    /// for it: whoever comes back goes on behind the last one that he has seen. Where `since` is [`Since::Now`], events count from when this returns.
+    ///
+    /// The space keeps events while somebody watches and for ten minutes after, a sixteenth of its quota and at most 16 MiB of them. Who asks for older
+    /// ones, or reads more slowly than they come, gets [`Code::TooOld`], never a gap; he holds up nobody.
+    ///
+    /// ```
+    /// use quintet::{Change, Lab, Since, template, tuple};
+    ///
+    /// let space = Lab::embedded().space();
+    /// let mut orders = space.watch(Some(&template!["order", ?i64]), Since::Now)?;
+    /// space.out(tuple!["order", 7i64])?;
+    /// space.take(&template!["order", ?i64])?;
+    /// let (put, taken) = (orders.next().unwrap()?, orders.next().unwrap()?);
+    /// assert_eq!((put.change, taken.change), (Change::Put, Change::Taken));
+    ///
+    /// // Somebody else goes on behind the first of them.
+    /// let mut later = space.watch(Some(&template!["order", ?i64]), Since::Number(put.number))?;
+    /// assert_eq!(later.next().unwrap()?, taken);
+    /// # Ok::<(), quintet::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Code::TooOld`]; [`Code::Malformed`] of a server from before watches; the space is gone.
+    pub fn watch(&self, template: Option<&Template>, since: Since) -> Result<EventStream, Error> {
+        EventStream::new(self.clone(), template.cloned(), since)
+    }
+
     /// Requests that wait in the space, as [`Space::list`] reads tuples.
     pub fn waiting(&self) -> Listing<WaitingRequest> {
         Listing::new(self.clone(), None)
@@ -199,6 +227,27 @@ impl Space {
     /// The clients that are connected to the space, as [`Space::list`] reads tuples. The callers of this process have no link to an embedded
     /// space, and are not among them.
     pub fn clients(&self) -> Listing<ClientState> {
+        Listing::new(self.clone(), None)
+    }
+
+    /// The space's partitions and how each is used, as [`Space::list`] reads tuples: tuples of the same types with the same text in front.
+    ///
+    /// ```
+    /// use quintet::{Lab, template, tuple};
+    ///
+    /// let space = Lab::embedded().space();
+    /// space.out_many(&[tuple!["job", 1i64], tuple!["job", 2i64]], None)?;
+    /// space.take(&template!["job", ?i64])?;
+    /// let jobs = space.partitions().next().expect("one partition")?;
+    /// assert_eq!((jobs.name.as_deref(), jobs.put, jobs.taken, jobs.tuples), (Some("job"), 2, 1, 1));
+    /// # Ok::<(), quintet::Error>(())
+    /// ```
+    pub fn partitions(&self) -> Listing<Partition> {
+        Listing::new(self.clone(), None)
+    }
+
+    /// The values that takes and reads ask for most, the hottest first, 16 at most.
+    pub fn hot_keys(&self) -> Listing<HotKey> {
         Listing::new(self.clone(), None)
     }
 
@@ -252,19 +301,24 @@ impl Space {
         tuple.evaluate(self.clone())
     }
 
-    fn ask(&self, request: &Request<'_>) -> Result<Outcome, Error> {
+    /// Not `Ok` within: why the server cannot read it.
+    pub(crate) fn ask_if_known(&self, request: &Request<'_>) -> Result<Result<Outcome, String>, Error> {
+        Pending::complete_if_known(&self.lab, self.number, request)
+    }
+
+    pub(crate) fn ask(&self, request: &Request<'_>) -> Result<Outcome, Error> {
         Pending::complete(&self.lab, self.number, request)
     }
 }
 
-fn one(outcome: Outcome) -> Result<Tuple, Error> {
+pub(crate) fn one(outcome: Outcome) -> Result<Tuple, Error> {
     match outcome {
         Outcome::Tuple(tuple, _) => Ok(tuple),
         other => Err(unexpected(&other)),
     }
 }
 
-fn perhaps(outcome: Outcome) -> Result<Option<Tuple>, Error> {
+pub(crate) fn perhaps(outcome: Outcome) -> Result<Option<Tuple>, Error> {
     match outcome {
         Outcome::NoMatch => Ok(None),
         other => one(other).map(Some),

@@ -1,4 +1,4 @@
-//! Where a space is: a link's address, or the cluster whose machines know it.
+//! Where a space is: a link's address, the cluster whose machines know it, or the servers that keep it together.
 
 use crate::Error;
 use core::fmt;
@@ -12,10 +12,10 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// In front of a cluster's name.
+/// In front of a cluster's name, or of the addresses of replicas.
 const SCHEME: &str = "quintet://";
 
-/// Where a space is: an address of a link, or a cluster to which this machine belongs.
+/// Where a space is: an address of a link, a cluster to which this machine belongs, or servers that keep it together.
 ///
 /// ```
 /// use quintet::{LinkAddress, SpaceAddress};
@@ -33,6 +33,8 @@ pub enum SpaceAddress {
     /// The space of a cluster, `quintet://NAME` or `quintet:///PATH`: the name or, with a slash in it, the path of the cluster's folder on this
     /// machine, as the setting `cluster.identity` has it. A path that is no folder is that of the socket of a space in shared memory.
     Cluster(String),
+    /// A space that these servers keep together, `quintet://HOST:PORT,HOST:PORT,HOST:PORT`, in the order of their numbers: whichever of them leads.
+    Replicas(Vec<LinkAddress>),
 }
 
 impl From<LinkAddress> for SpaceAddress {
@@ -71,6 +73,10 @@ impl fmt::Display for SpaceAddress {
         match self {
             SpaceAddress::Link(address) => address.fmt(f),
             SpaceAddress::Cluster(name) => write!(f, "{SCHEME}{name}"),
+            SpaceAddress::Replicas(replicas) => {
+                let replicas: Vec<String> = replicas.iter().map(LinkAddress::to_string).collect();
+                write!(f, "{SCHEME}{}", replicas.join(","))
+            }
         }
     }
 }
@@ -86,12 +92,30 @@ impl FromStr for SpaceAddress {
             });
             return link.map(SpaceAddress::Link);
         };
+        if name.contains(',') && !name.starts_with('/') {
+            return replicas(name).map(SpaceAddress::Replicas);
+        }
         if name.is_empty() || name.contains('\0') || (name.contains('/') && !name.starts_with('/')) {
             let what = "name a cluster, quintet://lab for example, or write the path of its folder, or of a socket of this machine";
             return Err(bad(format!("the address {text:?}: {what}, quintet:///path")));
         }
         Ok(SpaceAddress::Cluster(name.to_owned()))
     }
+}
+
+/// Addresses with commas between. One without a kind is of TCP.
+///
+/// # Errors
+/// `BadValue`: one of them is none.
+pub(crate) fn replicas(text: &str) -> Result<Vec<LinkAddress>, Error> {
+    let one = |place: &str| {
+        let has_kind = ["tcp:", "tls:", "unix:", "shm:"].iter().any(|kind| place.starts_with(kind));
+        let address = if has_kind { place.to_owned() } else { format!("tcp:{place}") };
+        let refused =
+            |error: AddressError| Error::new(Code::BadValue, format!("the replica {place:?}: {error}"));
+        address.parse().map_err(refused)
+    };
+    text.split(',').map(one).collect()
 }
 
 /// Where to connect to, and as a member of which cluster.
@@ -123,6 +147,7 @@ impl SpaceAddress {
     /// `BadValue`: this machine belongs to no such cluster. `BadFile`, `NotAllowed`: its files cannot be used. `Unreachable`: nothing is at that path.
     pub(crate) fn locate(&self, environment: &dyn Fn(&str) -> Option<OsString>) -> Result<Located, Error> {
         match self {
+            SpaceAddress::Replicas(_) => unreachable!("each replica is connected to by its link"),
             SpaceAddress::Link(address) => Ok(Located { address: address.clone(), cluster: None, of: None }),
             SpaceAddress::Cluster(name) => {
                 let folder = quintet_identity::place(name, environment).map_err(refused)?;

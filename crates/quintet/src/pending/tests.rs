@@ -1,5 +1,5 @@
 use crate::lab::Seen;
-use crate::{Lab, Outcome, Space, stack, template, tuple};
+use crate::{Lab, Outcome, Packing, Space, stack, template, tuple};
 use quintet_contract::{Address, Input, Outbox, OwnedFrame, Protocol, Time};
 use quintet_runtime::{Calls, Instance};
 use quintet_tuple_space::SpaceConfig;
@@ -33,7 +33,11 @@ impl Protocol for Slow {
 fn slow() -> (Space, Arc<AtomicBool>) {
     let (space, is_slow) = (quintet_tuple_space::Space::new(SpaceConfig::default()), Arc::default());
     let slow = Slow { space, is_slow: Arc::clone(&is_slow), lying: Vec::new() };
-    (Lab::over(Calls::embedded(stack::SPACE, Instance::new(slow)), None, Seen::default()).space(), is_slow)
+    (
+        Lab::over(Calls::embedded(stack::SPACE, Instance::new(slow)), None, Seen::default(), Packing::Never)
+            .space(),
+        is_slow,
+    )
 }
 
 #[test]

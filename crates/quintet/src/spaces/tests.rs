@@ -1,8 +1,8 @@
 use crate::lab::Seen;
-use crate::{Code, Identity, Lab, SpaceRights, SpaceSettings, stack, template, tuple};
+use crate::{Code, Identity, Lab, Packing, SpaceRights, SpaceSettings, stack, template, tuple};
 use quintet_contract::{Frame, Input, Kind, Outbox, Protocol, Time};
 use quintet_runtime::{Calls, Instance};
-use quintet_tuple_space::codec::{COMMIT, SPACES, STATUS};
+use quintet_tuple_space::codec::{FURTHER, SPACES, STATUS};
 use quintet_tuple_space::{Space, SpaceConfig};
 
 /// A server's space that takes what is asked of the named ones for a request of another kind.
@@ -30,13 +30,13 @@ impl Protocol for Mistaken {
 
 fn mistaken(kind: Kind) -> Lab {
     let instance = Instance::new(Mistaken { space: Space::new(SpaceConfig::default()), kind });
-    Lab::over(Calls::embedded(stack::SPACE, instance), None, Seen::default())
+    Lab::over(Calls::embedded(stack::SPACE, instance), None, Seen::default(), Packing::Never)
 }
 
 #[test]
 fn a_server_from_before_named_spaces_has_none_and_says_so_to_who_wants_one() {
-    // No version has a request of this kind.
-    let lab = mistaken(Kind(COMMIT.0 + 1));
+    // Of the later operations none is so short: it is refused as what the server does not know.
+    let lab = mistaken(FURTHER);
     assert_eq!(lab.spaces(), Ok(Vec::new()));
     let created = lab.create_space("orders", &SpaceSettings::default()).err();
     for refused in [created, lab.named_space("orders").err(), lab.remove_space("orders").err()] {

@@ -1,0 +1,286 @@
+//! How a connection is made: to one server, to whichever of several replicas leads, to all managers of a space.
+
+use super::{Lab, SHORTEST_LEASE, Seen};
+use crate::pending::Pending;
+use crate::stack::{self, StackConfig};
+use crate::{Error, LinkConfig, SpaceAddress, histograms, life, trace};
+use quintet_contract::{NodeId, Protocol, Span};
+use quintet_errors::Code;
+use quintet_link::{End, LinkAddress};
+use quintet_replicated::MAX_REPLICAS;
+use quintet_runtime::{Calls, Instance, LinkUse, Redial};
+use std::time::{Duration, Instant};
+
+/// How often another node number is tried when one is in use.
+const NODE_NUMBERS_TRIED: u32 = 5;
+
+/// How long a connection may take to be made.
+const CONNECT_LIMIT: Duration = Duration::from_secs(5);
+
+/// For how long a leader is looked for among replicas: they elect one within a second.
+const LEADER_LIMIT: Duration = Duration::from_secs(10);
+
+/// Between two rounds of asking all replicas.
+const BETWEEN_ROUNDS: Duration = Duration::from_millis(50);
+
+/// For how long a cut link to a cluster's space is made again, at most: whoever waits learns within a second that its agent has ended.
+const CLUSTER_RESUME_LIMIT: Duration = Duration::from_millis(900);
+
+impl Lab {
+    /// Connects to the space at `address`, as a member of `cluster`: a path, for shared memory, a [`LinkAddress`] of any kind, or a
+    /// [`SpaceAddress`] that names a cluster of this machine: then its number counts, whatever `cluster` says, and this machine's identity in it
+    /// is shown. `lease`: how long a leased tuple stays hidden after this process was last heard; it is renewed every third of that while the process lives. At least
+    /// [`SHORTEST_LEASE`].
+    ///
+    /// # Errors
+    /// [`Code::BadValue`] for a shorter lease. Nobody listens there, or whoever listens does not answer within
+    /// [`LinkConfig::silence_limit`] ([`Code::PeerSilent`]), or it is another user's ([`Code::NotAllowed`]), cluster's or version's; or the system refused.
+    /// [`Code::BadValue`], [`Code::BadFile`]: this machine belongs to no such cluster, or its files cannot be used.
+    pub fn connect(address: impl Into<SpaceAddress>, cluster: u128, lease: Duration) -> Result<Lab, Error> {
+        Lab::connect_with(address, cluster, lease, LinkConfig::default())
+    }
+
+    /// As [`connect`](Lab::connect), over a link that is used as `link` says.
+    ///
+    /// # Errors
+    /// As [`connect`](Lab::connect).
+    pub fn connect_with(
+        address: impl Into<SpaceAddress>,
+        cluster: u128,
+        lease: Duration,
+        link: LinkConfig,
+    ) -> Result<Lab, Error> {
+        if lease < SHORTEST_LEASE {
+            let text = format!("a lease of {lease:?} is too short: it lives for {SHORTEST_LEASE:?} or more");
+            return Err(Error::new(Code::BadValue, text));
+        }
+        let address = address.into();
+        if let SpaceAddress::Replicas(replicas) = &address {
+            return Lab::connect_to_leader(replicas, cluster, lease, link);
+        }
+        let located = address.locate(&|name| std::env::var_os(name))?;
+        let (cluster, link) = match located.cluster {
+            Some(cluster) => {
+                let resume_window = link.resume_window.min(CLUSTER_RESUME_LIMIT);
+                (cluster, LinkConfig { resume_window, ..link })
+            }
+            None => (cluster, link),
+        };
+        let mut tried = 1;
+        loop {
+            match Lab::connect_once(&located.address, cluster, lease, link) {
+                // The number is in use, or kept for whose session was cut.
+                Err(error)
+                    if matches!(error.code(), Code::PeerDied | Code::DuplicateNode)
+                        && tried < NODE_NUMBERS_TRIED =>
+                {
+                    tried += 1;
+                }
+                other => return other.map_err(|error| located.explained(error)),
+            }
+        }
+    }
+
+    /// Asks one replica after the other until one of them leads. None may for a while: they elect one, or a majority is not there.
+    fn connect_to_leader(
+        replicas: &[LinkAddress],
+        cluster: u128,
+        lease: Duration,
+        link: LinkConfig,
+    ) -> Result<Lab, Error> {
+        let count = u8::try_from(replicas.len()).ok().filter(|count| usize::from(*count) <= MAX_REPLICAS);
+        let Some(count) = count else {
+            let text =
+                format!("{} replicas are too many: a space has {MAX_REPLICAS} at most", replicas.len());
+            return Err(Error::new(Code::BadValue, text));
+        };
+        let places: Vec<(NodeId, LinkAddress)> =
+            stack::replica_nodes(count).zip(replicas.iter().cloned()).collect();
+        let until = Instant::now() + LEADER_LIMIT;
+        let mut last = None;
+        while Instant::now() < until {
+            for at in 0..places.len() {
+                match Lab::connect_to_replica(&places, at, cluster, lease, link) {
+                    Ok(lab) => return Ok(lab),
+                    Err(error) => match error.code() {
+                        Code::Unreachable
+                        | Code::PeerDied
+                        | Code::PeerSilent
+                        | Code::Closed
+                        | Code::DuplicateNode => {
+                            last = Some(error);
+                        }
+                        _ => return Err(error),
+                    },
+                }
+            }
+            std::thread::sleep(BETWEEN_ROUNDS);
+        }
+        let why = last.map_or_else(String::new, |error| format!(": {}", error.text()));
+        let text =
+            format!("none of the {} replicas leads, and a majority of them is needed{why}", replicas.len());
+        Err(Error::new(Code::Unreachable, text))
+    }
+
+    /// Connects to one of the replicas, if it leads; from then on to whichever does.
+    fn connect_to_replica(
+        places: &[(NodeId, LinkAddress)],
+        at: usize,
+        cluster: u128,
+        lease: Duration,
+        link: LinkConfig,
+    ) -> Result<Lab, Error> {
+        let (replica, address) = &places[at];
+        let made = Made::link(address)?;
+        let writes_together = made.writes_together;
+        let (node, mut config) = client_config(cluster, link);
+        // Each link begins anew: who leads then learns whose it is.
+        config.liveness.resume_window = Span::ZERO;
+        let seen = Seen::of_a_connection();
+        let count = u8::try_from(places.len()).expect("there are MAX_REPLICAS at most");
+        let instance = seen.instance(node, stack::client_of_replicas(count, node, &config));
+        let lab = made.connected(node, *replica, instance, lease, link, seen)?;
+        lab.space().status()?;
+        let others = places[at + 1..].iter().chain(&places[..at]).cloned().collect();
+        lab.go_on(writes_together, redial(address, link, life::random()), others);
+        Ok(lab)
+    }
+
+    /// Connects, and again as a client of several managers where the server says that there are.
+    fn connect_once(
+        address: &LinkAddress,
+        cluster: u128,
+        lease: Duration,
+        link: LinkConfig,
+    ) -> Result<Lab, Error> {
+        let made = Made::link(address)?;
+        let writes_together = made.writes_together;
+        let (node, config) = client_config(cluster, link);
+        let seen = Seen::of_a_connection();
+        let instance = seen.instance(node, stack::client(node, &config));
+        let lab = made.connected(node, stack::SPACE_NODE, instance, lease, link, seen)?;
+        match Pending::managers(&lab)? {
+            1 => {}
+            managers => {
+                lab.close();
+                return Lab::connect_to_managers(address, managers, cluster, lease, link);
+            }
+        }
+        lab.go_on(writes_together, redial(address, link, life::random()), Vec::new());
+        Ok(lab)
+    }
+
+    /// Connects to each of several managers, which listen beside the first.
+    fn connect_to_managers(
+        address: &LinkAddress,
+        managers: u8,
+        cluster: u128,
+        lease: Duration,
+        link: LinkConfig,
+    ) -> Result<Lab, Error> {
+        let made = Made::link(address)?;
+        let writes_together = made.writes_together;
+        let (node, config) = client_config(cluster, link);
+        let seen = Seen::of_a_connection();
+        let instance = seen.instance(node, stack::client_of_managers(node, managers, &config));
+        let lab = made.connected(node, stack::SPACE_NODE, instance, lease, link, seen)?;
+        for manager in 1..managers {
+            let there = address.of_manager(manager).ok_or_else(|| {
+                Error::new(Code::Unreachable, format!("manager {manager} of {address} has no port"))
+            })?;
+            let made = Made::link(&there)?;
+            let again = made.may_be_cut.then(|| redial(&there, link, life::random())).flatten();
+            let peer = stack::sessions_of(stack::manager_node(manager));
+            lab.shared.calls.also(peer, made.end, again).map_err(|error| unwatched(&error))?;
+        }
+        lab.space().status()?;
+        lab.go_on(writes_together, redial(address, link, life::random()), Vec::new());
+        Ok(lab)
+    }
+
+    /// From now on the link is made again, to the same node or to one of `others`, and what is begun is written together. Not before the first answer: who is refused because its number is in use tries
+    /// another one.
+    fn go_on(&self, writes_together: bool, redial: Option<Redial>, others: Vec<(NodeId, LinkAddress)>) {
+        if writes_together {
+            self.shared.calls.write_behind();
+        }
+        if let Some(redial) = redial {
+            self.shared.calls.redial_among(redial, others);
+        }
+    }
+}
+
+impl Seen {
+    /// What is told of a connection, as the environment says.
+    fn of_a_connection() -> Seen {
+        Seen { tracer: trace::of_this_process(), histograms: histograms::of_a_connection() }
+    }
+
+    /// An instance at the node's sessions that is seen so.
+    fn instance(&self, node: NodeId, protocol: impl Protocol + Send + 'static) -> Instance {
+        let mut instance = Instance::new(protocol);
+        if let Some(tracer) = &self.tracer {
+            instance = instance.traced(tracer, stack::sessions_of(node), trace::NAMES);
+        }
+        if let Some(histograms) = &self.histograms {
+            instance = instance.timed(histograms, trace::NAMES);
+        }
+        instance
+    }
+}
+
+/// A link that was made.
+struct Made {
+    end: End,
+    /// Writing costs a system call.
+    writes_together: bool,
+    may_be_cut: bool,
+}
+
+impl Made {
+    fn link(address: &LinkAddress) -> Result<Made, Error> {
+        let end = quintet_link::connect(address, CONNECT_LIMIT)?;
+        let (writes_together, may_be_cut) = (!end.sender.is_free_to_flush(), end.sender.info().may_be_cut);
+        Ok(Made { end, writes_together, may_be_cut })
+    }
+
+    /// The connection over it, to that server.
+    fn connected(
+        self,
+        node: NodeId,
+        server: NodeId,
+        instance: Instance,
+        lease: Duration,
+        link: LinkConfig,
+        seen: Seen,
+    ) -> Result<Lab, Error> {
+        let used = LinkUse { spin: link.spin, packets: link.packets };
+        let (here, there) = (stack::sessions_of(node), stack::sessions_of(server));
+        let calls = Calls::linked_with(here, instance, there, self.end, used);
+        let calls = calls.map_err(|error| unwatched(&error))?;
+        Ok(Lab::over(calls, Some(lease), seen, link.packing))
+    }
+}
+
+/// How a link is made again, if it is to be.
+fn redial(address: &LinkAddress, link: LinkConfig, seed: u64) -> Option<Redial> {
+    let is_redialled = !link.resume_window.is_zero();
+    is_redialled.then(|| Redial { address: address.clone(), window: link.resume_window, seed })
+}
+
+/// A node number by chance, none of a replica's or a manager's, and its configuration. If the number is in use the link is closed, which the first call shows.
+fn client_config(cluster: u128, link: LinkConfig) -> (NodeId, StackConfig) {
+    let seed = life::random();
+    let lowest = 1 + MAX_REPLICAS as u64;
+    let numbers = u64::from(stack::FIRST_MANAGER_NODE.0) - lowest;
+    let node = NodeId((lowest + seed % numbers) as u16);
+    let mut config = StackConfig::of_client(cluster, life::incarnation(), seed)
+        .with_window(link.window)
+        .with_liveness(link.liveness_of_client());
+    config.client = (!link.resume_window.is_zero()).then(life::client);
+    (node, config)
+}
+
+fn unwatched(error: &std::io::Error) -> Error {
+    Error::new(Code::Resource, format!("cannot watch the link: {error}"))
+}

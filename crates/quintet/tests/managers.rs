@@ -1,0 +1,109 @@
+//! A space that several managers serve, from outside.
+
+#![allow(clippy::unwrap_used)]
+
+use quintet::{Code, Lab, LinkAddress, ServeConfig, Server, SpaceConfig, template, tuple};
+use quintet_testbed::TempDir;
+use std::time::Duration;
+
+const LONG: Duration = Duration::from_secs(30);
+
+fn config(managers: u8) -> ServeConfig {
+    ServeConfig { managers, ..ServeConfig::default() }
+}
+
+fn lab(address: &LinkAddress) -> Lab {
+    Lab::connect(address.clone(), 0, LONG).unwrap()
+}
+
+fn measured(server: &Server, name: &str) -> u64 {
+    let told = server.meter().measure(LONG).unwrap();
+    told.iter()
+        .filter(|measurement| measurement.metric.name == name)
+        .map(|measurement| measurement.value)
+        .sum()
+}
+
+#[test]
+fn four_clients_share_a_space_of_three_managers_over_every_link() {
+    let dir = TempDir::new().unwrap();
+    for kind in ["shm", "unix"] {
+        let address: LinkAddress = format!("{kind}:{}", dir.join(kind).display()).parse().unwrap();
+        let server = Server::start(address.clone(), &config(3)).unwrap();
+        std::thread::scope(|scope| {
+            for client in 0..4i64 {
+                let address = &address;
+                scope.spawn(move || {
+                    let space = lab(address).space();
+                    for round in 0..100i64 {
+                        space.out(tuple!["task", client, round]).unwrap();
+                        let other = (client + round) % 4;
+                        if other == client {
+                            space.take(&template!["task", client, ?i64]).unwrap();
+                        } else {
+                            space.out(tuple!["other", other, round]).unwrap();
+                        }
+                    }
+                });
+            }
+        });
+        let space = lab(&address).space();
+        let tasks = space.count(&template!["task", ?i64, ?i64]).unwrap();
+        assert_eq!(tasks, 300, "it asks all managers, or the one that has them");
+        let left = space.status().unwrap().tuples;
+        assert_eq!(left, 600);
+        assert!(measured(&server, "quintet_manager_migrations") > 0, "every template gave a key");
+        // Without the key the tuples are gathered, and none is left behind.
+        for _ in 0..left {
+            assert!(space.take_if(&template![?str, ?i64, ?i64]).unwrap().is_some());
+        }
+        assert_eq!(space.take_if(&template![?str, ?i64, ?i64]).unwrap(), None);
+        server.stop().unwrap();
+    }
+}
+
+#[test]
+fn a_lease_is_acknowledged_with_a_result_of_another_manager() {
+    let dir = TempDir::new().unwrap();
+    let address: LinkAddress = format!("shm:{}", dir.join("space").display()).parse().unwrap();
+    let _server = Server::start(address.clone(), &config(4)).unwrap();
+    let space = lab(&address).space();
+    for number in 0..20i64 {
+        space.out(tuple!["task", number]).unwrap();
+        let lease = space.lease(&template!["task", ?i64], None).unwrap();
+        lease.acknowledge(&[tuple!["result", number, 0.5f64]]).unwrap();
+        let result = space.take_if(&template!["result", number, ?f64]).unwrap();
+        assert_eq!(result, Some(tuple!["result", number, 0.5f64]), "it was acknowledged");
+    }
+}
+
+#[test]
+fn what_several_managers_cannot_be_is_said() {
+    let dir = TempDir::new().unwrap();
+    let path = dir.join("space");
+    let refused = |address: &str, config: &ServeConfig| {
+        let address: LinkAddress = address.parse().unwrap();
+        Server::start(address, config).map(drop).unwrap_err()
+    };
+    let port = refused("tcp:127.0.0.1:0", &config(2));
+    assert!(port.code() == Code::BadValue && port.text().contains("a port for each"), "{port}");
+    let many = refused(&format!("shm:{}", path.display()), &config(17));
+    assert!(many.code() == Code::BadValue && many.text().contains("16 at most"), "{many}");
+    let logged = ServeConfig { log: Some(quintet::SpaceLog::new(dir.join("log"))), ..config(2) };
+    let logged = refused(&format!("shm:{}", path.display()), &logged);
+    assert!(logged.code() == Code::BadValue && logged.text().contains("keeps no log"), "{logged}");
+}
+
+#[test]
+fn each_manager_has_a_quota_of_its_own() {
+    let dir = TempDir::new().unwrap();
+    let address: LinkAddress = format!("shm:{}", dir.join("space").display()).parse().unwrap();
+    let space = SpaceConfig { max_tuples: 5, ..SpaceConfig::default() };
+    let _server = Server::start(address.clone(), &ServeConfig { space, ..config(2) }).unwrap();
+    let space = lab(&address).space();
+    let mut put = 0;
+    while space.out_many(&[tuple!["x", 1i64]], Some(Duration::ZERO)).is_ok() {
+        put += 1;
+    }
+    assert_eq!(put, 5, "a signature is at one manager");
+}

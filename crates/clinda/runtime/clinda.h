@@ -72,6 +72,23 @@ clinda_tuple *clinda_rd(clinda_tuple *wanted);
 clinda_tuple *clinda_inp(clinda_tuple *wanted);
 clinda_tuple *clinda_rdp(clinda_tuple *wanted);
 
+/* ---- For written code: operations that are begun early ---- */
+
+/* Puts a tuple without waiting for that. What has been put so is there before this process's next inp, rdp or eval looks, before an eval of it is over, and
+ * before the program ends. */
+void clinda_out_ahead(clinda_tuple *tuple);
+
+/* A rd that was begun. */
+typedef struct {
+    clinda_tuple *wanted;
+    struct quintet_pending *pending;
+} clinda_early;
+
+/* Begins a rd, whose template is freed once it is over; whether that was done; waits for it. */
+void clinda_rd_early(clinda_early *early, clinda_tuple *wanted);
+int clinda_is_begun(const clinda_early *early);
+clinda_tuple *clinda_rd_begun(clinda_early *early);
+
 /* ---- For written code: live tuples ---- */
 
 /* An eval that this process carries out. */

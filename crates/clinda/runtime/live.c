@@ -99,6 +99,7 @@ void clinda_eval(clinda_tuple *live, const clinda_site *site)
         clinda_value(rights[part], CLINDA_INT, &part);
         all[part + 1] = rights[part]->fields;
     }
+    clinda_complete_puts();
     clinda_must(quintet_space_out_many(clinda_space(), all, (size_t)parts + 1, QUINTET_FOREVER), live->place);
     made += parts;
     for (int part = 0; part < parts; part++)
@@ -162,8 +163,9 @@ static void finish(clinda_live *live, const clinda_tuple *result)
 {
     clinda_tuple *done = begin_named(live->site->name, DONE);
 
-    /* What it has written is there before others know that it is done. */
+    /* What it has written and put is there before others know that it is done. */
     fflush(NULL);
+    clinda_complete_puts();
     clinda_value(done, CLINDA_LONG, &made);
     const quintet_tuple *both[] = {done->fields, result == NULL ? NULL : result->fields};
     quintet_status status = quintet_lease_acknowledge(live->right, both, result == NULL ? 1 : 2);
@@ -259,6 +261,8 @@ void clinda_wait_for_evals(void)
 {
     enum { SAY_AFTER_MS = 5000 };
     int64_t timeout_ms = SAY_AFTER_MS;
+
+    clinda_complete_puts();
 
     while (made > 0) {
         clinda_tuple *wanted = begin_named("real_main", DONE);

@@ -3,6 +3,7 @@
 #include "runtime.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
 
 /* An eval that waits this long for a tuple leaves its place to another one meanwhile. */
 enum { PATIENCE_MS = 1 };
@@ -31,15 +32,65 @@ static clinda_tuple *found(clinda_tuple *wanted, quintet_status status, quintet_
 
 typedef quintet_status (*begin_operation)(quintet_space *, const quintet_tuple *, int64_t, quintet_pending **);
 
-/* Waits for what was begun. Who carries out an eval says so if that takes long: another eval may have to run for it. */
-static clinda_tuple *wait_for(clinda_tuple *wanted, begin_operation begin)
-{
+/* ---- Puts that were begun ---- */
+
+/* As many as are begun before the oldest is waited for. */
+enum { MOST_AHEAD = 64 };
+
+typedef struct {
     quintet_pending *pending;
+    const char *place;
+} put;
+
+/* A ring: the oldest, and how many there are. */
+static put puts[MOST_AHEAD];
+static size_t oldest_put, put_count;
+
+static void complete_oldest_put(void)
+{
+    put *put = &puts[oldest_put];
+    bool is_done;
+
+    clinda_must(quintet_pending_wait(put->pending, QUINTET_FOREVER, &is_done), put->place);
+    clinda_must(quintet_pending_result(put->pending), put->place);
+    quintet_pending_free(put->pending);
+    oldest_put = (oldest_put + 1) % MOST_AHEAD;
+    put_count--;
+}
+
+void clinda_complete_puts(void)
+{
+    while (put_count > 0)
+        complete_oldest_put();
+}
+
+void clinda_out_ahead(clinda_tuple *tuple)
+{
+    static bool completes_at_exit;
+
+    if (!completes_at_exit && atexit(clinda_complete_puts) != 0)
+        clinda_fail(tuple->place, "the system has no room for a function at the end");
+    completes_at_exit = true;
+    if (put_count == MOST_AHEAD)
+        complete_oldest_put();
+    put *next = &puts[(oldest_put + put_count) % MOST_AHEAD];
+    *next = (put){.place = tuple->place};
+    const quintet_tuple *fields = tuple->fields;
+    clinda_must(quintet_space_begin_out(clinda_space(), &fields, 1, QUINTET_FOREVER, &next->pending), tuple->place);
+    put_count++;
+    clinda_free(tuple);
+}
+
+/* ---- Operations that wait ---- */
+
+/* Waits for what was begun, behind the puts that were begun before. Who carries out an eval says so if that takes long: another eval may have to run for it. */
+static clinda_tuple *complete(clinda_tuple *wanted, quintet_pending *pending)
+{
     quintet_tuple *fields = NULL;
     bool is_done;
 
-    clinda_must(begin(clinda_space(), wanted->fields, QUINTET_FOREVER, &pending), wanted->place);
-    clinda_must(quintet_pending_wait(pending, PATIENCE_MS, &is_done), wanted->place);
+    clinda_complete_puts();
+    clinda_must(quintet_pending_wait(pending, clinda_is_eval ? PATIENCE_MS : QUINTET_FOREVER, &is_done), wanted->place);
     if (!is_done) {
         clinda_tell_waiting(1);
         clinda_must(quintet_pending_wait(pending, QUINTET_FOREVER, &is_done), wanted->place);
@@ -51,8 +102,35 @@ static clinda_tuple *wait_for(clinda_tuple *wanted, begin_operation begin)
     return tuple;
 }
 
+typedef quintet_status (*begin_operation)(quintet_space *, const quintet_tuple *, int64_t, quintet_pending **);
+
+static clinda_tuple *wait_for(clinda_tuple *wanted, begin_operation begin)
+{
+    quintet_pending *pending;
+
+    clinda_must(begin(clinda_space(), wanted->fields, QUINTET_FOREVER, &pending), wanted->place);
+    return complete(wanted, pending);
+}
+
+void clinda_rd_early(clinda_early *early, clinda_tuple *wanted)
+{
+    clinda_must(quintet_space_begin_read(clinda_space(), wanted->fields, QUINTET_FOREVER, &early->pending), wanted->place);
+    early->wanted = wanted;
+}
+
+int clinda_is_begun(const clinda_early *early) { return early->wanted != NULL; }
+
+clinda_tuple *clinda_rd_begun(clinda_early *early)
+{
+    clinda_tuple *wanted = early->wanted;
+
+    early->wanted = NULL;
+    return complete(wanted, early->pending);
+}
+
 void clinda_out(clinda_tuple *tuple)
 {
+    clinda_complete_puts();
     clinda_must(quintet_space_out(clinda_space(), tuple->fields, QUINTET_FOREVER), tuple->place);
     clinda_free(tuple);
 }
@@ -61,7 +139,7 @@ clinda_tuple *clinda_in(clinda_tuple *wanted)
 {
     quintet_tuple *fields = NULL;
 
-    if (clinda_is_eval)
+    if (clinda_is_eval || put_count > 0)
         return wait_for(wanted, quintet_space_begin_take);
     quintet_status status = quintet_space_take(clinda_space(), wanted->fields, QUINTET_FOREVER, &fields);
     return found(wanted, status, fields);
@@ -71,7 +149,7 @@ clinda_tuple *clinda_rd(clinda_tuple *wanted)
 {
     quintet_tuple *fields = NULL;
 
-    if (clinda_is_eval)
+    if (clinda_is_eval || put_count > 0)
         return wait_for(wanted, quintet_space_begin_read);
     quintet_status status = quintet_space_read(clinda_space(), wanted->fields, QUINTET_FOREVER, &fields);
     return found(wanted, status, fields);
@@ -80,6 +158,7 @@ clinda_tuple *clinda_rd(clinda_tuple *wanted)
 clinda_tuple *clinda_inp(clinda_tuple *wanted)
 {
     quintet_tuple *fields = NULL;
+    clinda_complete_puts();
     quintet_status status = quintet_space_take_if(clinda_space(), wanted->fields, &fields);
 
     return found(wanted, status, fields);
@@ -88,6 +167,7 @@ clinda_tuple *clinda_inp(clinda_tuple *wanted)
 clinda_tuple *clinda_rdp(clinda_tuple *wanted)
 {
     quintet_tuple *fields = NULL;
+    clinda_complete_puts();
     quintet_status status = quintet_space_read_if(clinda_space(), wanted->fields, &fields);
 
     return found(wanted, status, fields);

@@ -19,6 +19,9 @@ struct clinda_tuple {
 /* This process's space; it is connected with the first operation. */
 quintet_space *clinda_space(void);
 
+/* Waits until all is there that was put ahead. */
+void clinda_complete_puts(void);
+
 /* The bytes of a scalar. */
 size_t clinda_size(clinda_type type);
 /* Wraps fields that the space gave. */

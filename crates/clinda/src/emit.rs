@@ -5,19 +5,22 @@
 //! | `emit.rs` | the parts of the file, and the source with its operations replaced |
 //! | `emit/parameter.rs` | what is passed for a field |
 //! | `emit/function.rs` | the function that an operation becomes |
+//! | `emit/early.rs` | the functions of a read that is begun early |
 //! | `emit/live.rs` | what carries out an eval |
 
+mod early;
 mod function;
 mod live;
 mod parameter;
 
+use crate::hoist::Plan;
 use crate::operation::Verb;
 use crate::unit::{Defined, Operation, Unit};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// The C of a file. `evaluated` are functions that any file of the program evals: one of these that ends without `return` returns 0.
-pub(crate) fn emit(unit: &Unit, evaluated: &BTreeSet<&str>) -> String {
+pub(crate) fn emit(unit: &Unit, plan: &Plan, evaluated: &BTreeSet<&str>) -> String {
     let name = unit.source.name();
     let mut text = format!(
         "/* Written by quintet clc from {}: the operations, and then the program. */\n\n#include \"clinda.h\"\n",
@@ -25,9 +28,9 @@ pub(crate) fn emit(unit: &Unit, evaluated: &BTreeSet<&str>) -> String {
     );
     for (number, operation) in unit.operations.iter().enumerate() {
         text.push('\n');
-        text.push_str(&function::emit(unit, number, operation));
+        text.push_str(&function::emit(unit, plan, number, operation));
     }
-    let edited = Edited::new(unit, evaluated);
+    let edited = Edited::new(unit, plan, evaluated);
     text.push_str(&format!("\n#line 1 {}\n", c_text(name)));
     text.push_str(&edited.render(0..unit.source.text().len()));
     text.push('\n');
@@ -93,6 +96,7 @@ fn entry(real_main: &Defined) -> String {
 /// A source in which something is replaced.
 struct Edited<'a> {
     unit: &'a Unit,
+    plan: &'a Plan,
     /// In the order of the source; those within an operation follow it.
     replacements: Vec<Replacement>,
 }
@@ -110,7 +114,7 @@ enum Substitute {
 }
 
 impl<'a> Edited<'a> {
-    fn new(unit: &'a Unit, evaluated: &BTreeSet<&str>) -> Edited<'a> {
+    fn new(unit: &'a Unit, plan: &'a Plan, evaluated: &BTreeSet<&str>) -> Edited<'a> {
         let operations = unit.operations.iter().enumerate().map(|(number, operation)| Replacement {
             range: operation.call.range.clone(),
             by: Substitute::Operation(number),
@@ -124,7 +128,7 @@ impl<'a> Edited<'a> {
         });
         let mut replacements: Vec<Replacement> = operations.chain(ends).collect();
         replacements.sort_by_key(|replacement| replacement.range.start);
-        Edited { unit, replacements }
+        Edited { unit, plan, replacements }
     }
 
     /// A part of the source, with what is replaced in it.
@@ -159,6 +163,18 @@ impl<'a> Edited<'a> {
         let call = format!("{}({}", function_name(number, operation.call.verb), arguments.join(", "));
         let lines = |text: &str| text.matches('\n').count();
         let missing = lines(self.unit.words(&operation.call.range)).saturating_sub(lines(&call));
-        call + &"\n".repeat(missing) + ")"
+        let call = call + &"\n".repeat(missing) + ")";
+        let early: Vec<String> =
+            self.plan.before.get(&number).into_iter().flatten().map(|early| self.early(*early)).collect();
+        if early.is_empty() { call } else { format!("({}, {call})", early.join(", ")) }
+    }
+
+    /// What begins a read before its place.
+    fn early(&self, number: usize) -> String {
+        let operation = &self.unit.operations[number];
+        let fields = operation.fields.iter().zip(&operation.call.fields);
+        let values = fields.filter(|(field, _)| parameter::is_of_template(field));
+        let values: Vec<&str> = values.map(|(_, written)| self.unit.words(&written.value)).collect();
+        format!("{}({})", early::name(number), values.join(", "))
     }
 }

@@ -13,6 +13,7 @@
 //! | `check.rs`, `live.rs`, `field.rs` | what C-Linda allows as a field, in an eval; what it is in the space |
 //! | `pairing.rs`, `unit.rs` | back to the source as it was written; one file, checked |
 //! | `program.rs`, `analysis.rs` | several files; which tuples they have in common |
+//! | `hoist.rs` | what may be begun earlier than it is written |
 //! | `emit.rs`, `emit/` | the C |
 //! | `runtime.rs`, `../runtime/` | what that calls |
 //! | `diagnostic.rs` | what is wrong, and where |
@@ -38,6 +39,7 @@ mod emit;
 mod expanded;
 mod expression;
 mod field;
+mod hoist;
 mod live;
 mod masked;
 mod operation;
@@ -54,6 +56,7 @@ mod unit;
 pub use analysis::{Analysis, Class, Partition, Used};
 pub use diagnostic::{Diagnostic, Place, Severity};
 pub use expanded::Expanded;
+pub use hoist::Hoist;
 pub use operation::Verb;
 pub use program::Program;
 pub use source::{MAX_SOURCE_BYTES, Source};

@@ -4,6 +4,7 @@ use crate::analysis::{Analysis, analyse, unmatched};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::emit::emit;
 use crate::field::Field;
+use crate::hoist::{Hoist, Plan};
 use crate::unit::Unit;
 use std::collections::BTreeSet;
 
@@ -29,8 +30,15 @@ impl Program {
     /// The C of each file, in their order.
     #[must_use]
     pub fn emit(&self) -> Vec<String> {
+        self.emit_hoisted(Hoist::Nothing)
+    }
+
+    /// The same, with operations that are begun earlier than they are written.
+    #[must_use]
+    pub fn emit_hoisted(&self, hoist: Hoist) -> Vec<String> {
         let evaluated = self.evaluated();
-        self.units.iter().map(|unit| emit(unit, &evaluated)).collect()
+        let plans = Plan::of(self, hoist);
+        self.units.iter().zip(&plans).map(|(unit, plan)| emit(unit, plan, &evaluated)).collect()
     }
 
     /// The names of functions that evals call.

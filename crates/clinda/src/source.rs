@@ -77,7 +77,8 @@ impl Source {
     }
 
     /// The text of a line, from 1, without its end; empty if there is none.
-    pub(crate) fn line_text(&self, line: usize) -> String {
+    #[must_use]
+    pub fn line_text(&self, line: usize) -> String {
         let Some(begin) = self.lines.get(line.wrapping_sub(1)) else { return String::new() };
         let text = self.text[*begin..].lines().next().unwrap_or_default();
         text.chars().take(SHOWN).collect()

@@ -1,22 +1,28 @@
 //! The function that an operation becomes.
 
 use super::parameter::{argument_name, parameters};
-use super::{comment, function_name, live, place};
+use super::{comment, early, function_name, live, place};
 use crate::field::{Array, Count, Element, Field};
+use crate::hoist::Plan;
 use crate::operation::Verb;
 use crate::types::Scalar;
 use crate::unit::{Operation, Unit};
 
-pub(crate) fn emit(unit: &Unit, number: usize, operation: &Operation) -> String {
+pub(crate) fn emit(unit: &Unit, plan: &Plan, number: usize, operation: &Operation) -> String {
     let verb = operation.call.verb;
     let all: Vec<String> = fields(operation).flat_map(|(number, field)| parameters(field, number)).collect();
     let list = if all.is_empty() { "void".to_owned() } else { all.join(", ") };
     let body = match verb {
-        Verb::Out => producer(unit, operation),
+        Verb::Out => producer(unit, plan, operation),
         Verb::Eval => live::producer(unit, number, operation),
+        _ if plan.early.contains(&number) => early::consumer(number, operation),
         _ => consumer(unit, operation),
     };
-    let site = if verb == Verb::Eval { live::declaration(number) } else { String::new() };
+    let site = match verb {
+        Verb::Eval => live::declaration(number),
+        _ if plan.early.contains(&number) => early::declaration(unit, number, operation),
+        _ => String::new(),
+    };
     format!(
         "{}{site}static int {}({list})\n{{\n{body}}}\n",
         comment(unit, operation),
@@ -29,12 +35,13 @@ pub(super) fn fields(operation: &Operation) -> impl Iterator<Item = (usize, &Fie
     (1..).zip(&operation.fields)
 }
 
-fn producer(unit: &Unit, operation: &Operation) -> String {
+fn producer(unit: &Unit, plan: &Plan, operation: &Operation) -> String {
     let mut body = format!("    clinda_tuple *tuple = clinda_begin({});\n\n", place(unit, operation));
     for (number, field) in fields(operation) {
         body.push_str(&addition("tuple", number, field));
     }
-    body + "    clinda_out(tuple);\n    return 1;\n"
+    let put = if plan.puts { "clinda_out_ahead" } else { "clinda_out" };
+    body + &format!("    {put}(tuple);\n    return 1;\n")
 }
 
 fn consumer(unit: &Unit, operation: &Operation) -> String {
@@ -47,10 +54,14 @@ fn consumer(unit: &Unit, operation: &Operation) -> String {
     if verb.is_predicate() {
         body.push_str("    if (found == NULL)\n        return 0;\n");
     }
-    for (number, field) in fields(operation) {
-        body.push_str(&retrieval("found", number - 1, number, field));
-    }
-    body + "    clinda_free(found);\n    return 1;\n"
+    body + &results(operation)
+}
+
+/// Stores what was found, and tells that there was something.
+pub(super) fn results(operation: &Operation) -> String {
+    let stored: String =
+        fields(operation).map(|(number, field)| retrieval("found", number - 1, number, field)).collect();
+    stored + "    clinda_free(found);\n    return 1;\n"
 }
 
 /// Adds a field, a value or a formal, from its parameters.

@@ -44,6 +44,11 @@ pub(crate) fn arguments(
     }
 }
 
+/// Whether the template has a value for it that is passed.
+pub(crate) fn is_of_template(field: &Field) -> bool {
+    matches!(field, Field::Value { constant: None, .. })
+}
+
 /// Whether this is one name, member or element.
 fn is_plain(words: &str) -> bool {
     words.chars().all(|letter| letter.is_alphanumeric() || "_.[]".contains(letter))

@@ -7,6 +7,9 @@ pub enum Column {
     Time(&'static str),
     /// A utilisation in percent: within one point or 15 percent, whichever is more.
     Utilisation(&'static str),
+    /// A share in percent that was measured: within three points, by which the paper's two measurements of the same processes differ
+    /// (figures 5.5 and 5.6 of Christian 1997).
+    Share(&'static str),
 }
 
 impl Column {
@@ -14,7 +17,7 @@ impl Column {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Column::Time(name) | Column::Utilisation(name) => name,
+            Column::Time(name) | Column::Utilisation(name) | Column::Share(name) => name,
         }
     }
 
@@ -24,6 +27,7 @@ impl Column {
         match self {
             Column::Time(_) => 0.1 * published,
             Column::Utilisation(_) => (0.15 * published).max(1.0),
+            Column::Share(_) => 3.0,
         }
     }
 }
@@ -81,7 +85,7 @@ impl Cell {
         let ours = self.ours?;
         Some(match self.column {
             Column::Time(_) => (ours - self.published) / self.published,
-            Column::Utilisation(_) => ours - self.published,
+            Column::Utilisation(_) | Column::Share(_) => ours - self.published,
         })
     }
 

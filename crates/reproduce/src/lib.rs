@@ -10,10 +10,14 @@
 //! | `sensitivity.rs` | [`Sensitivity`]: how much rests on an inferred parameter |
 //! | `start.rs` | [`Start`]: a fit anew, and how far several are from each other |
 //! | `table.rs` | tables of `published/` |
+//! | `page.rs` | what all pages for a browser have |
+//! | `linda_lan.rs` | one packet against two in Linda-LAN, measured and simulated |
 //! | `thomas_1991.rs` | a vector processor served over Ethernet and FDDI: read this first |
 #![forbid(unsafe_code)]
 
 mod cell;
+pub mod linda_lan;
+mod page;
 mod report;
 mod sensitivity;
 mod start;

@@ -237,6 +237,8 @@ fn digits(published: f64, value: f64) -> String {
 fn difference(cell: &Cell) -> String {
     cell.difference().map_or_else(String::new, |difference| match cell.column {
         crate::cell::Column::Time(_) => format!("{:+.1}%", 100.0 * difference),
-        crate::cell::Column::Utilisation(_) => format!("{difference:+.2} points"),
+        crate::cell::Column::Utilisation(_) | crate::cell::Column::Share(_) => {
+            format!("{difference:+.2} points")
+        }
     })
 }

@@ -2,6 +2,7 @@
 
 use super::{PARAMETER_COLUMNS, Report, difference, digits, naive, ours, parameter, reason, verdict};
 use crate::cell::Cell;
+use crate::page::escape;
 use std::fmt::Write;
 
 const HEAD: &str = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Reproduction</title><style>\
@@ -65,8 +66,4 @@ fn row(cell: &Cell) -> String {
         cell.role.name(),
         escape(reason(cell)),
     )
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

@@ -3,18 +3,14 @@
 use super::compare::{Group, groups};
 use super::figure::{Figure, figures};
 use super::{Question, Row, WhatIf};
+use crate::page;
 use std::fmt::Write;
-
-const HEAD: &str = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>What if</title>\
-    <meta name=\"color-scheme\" content=\"light dark\"><style>\
-    body{font-family:sans-serif;margin:2em}table{border-collapse:collapse}td,th{padding:.2em .6em;border-bottom:1px solid #8888;\
-    text-align:left}td.n{text-align:right;font-variant-numeric:tabular-nums}</style></head><body>\n";
 
 impl WhatIf {
     /// The whole page; `draw` makes a figure an SVG element.
     #[must_use]
     pub fn html(&self, draw: &dyn Fn(&Figure) -> String) -> String {
-        let mut page = String::from(HEAD);
+        let mut page = page::head("What if");
         page.push_str("<h1>thomas-1991: what if</h1>\n");
         let _ = writeln!(
             page,
@@ -28,7 +24,7 @@ impl WhatIf {
                 self.write_section(&mut page, question, &rows, draw);
             }
         }
-        page.push_str("</body></html>\n");
+        page.push_str(page::END);
         page
     }
 

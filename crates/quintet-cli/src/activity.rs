@@ -32,6 +32,9 @@ pub(crate) struct Activity {
     pub(crate) tasks_waiting: u64,
     /// Tasks that somebody has, oldest lease first.
     pub(crate) tasks_taken: Vec<Task>,
+    /// Evals of C-Linda that are carried out: where each stands in its program, by the client that does it; how many wait for a process.
+    evals: BTreeMap<Address, String>,
+    pub(crate) evals_waiting: u64,
     /// Programs that put tasks: the process of each, by its client.
     masters: BTreeMap<Address, String>,
     /// Requests that wait, oldest first, and how many are not among them.
@@ -73,6 +76,9 @@ impl Activity {
                 workers.insert(row.0, Worker { rank, pid });
             }
         }
+        let eval = template!["clinda.eval", ?str, ?i64, ?i32];
+        let evals = leased(space, &eval)?.into_iter().map(|(holder, row)| (holder, site(&row.fields)));
+        let evals = evals.collect();
         let masters = leased(space, &master)?.into_iter().map(|(holder, row)| (holder, process(&row.fields)));
         let mut tasks_taken: Vec<Task> = leased(space, &task)?.into_iter().filter_map(task_of).collect();
         tasks_taken.sort_by_key(|task| std::cmp::Reverse(task.held));
@@ -80,6 +86,8 @@ impl Activity {
             space.waiting().field_bytes(FIELD_BYTES).take(MOST_WAITING).collect::<Result<_, _>>()?;
         let clients = space.clients().collect::<Result<Vec<_>, _>>()?;
         Ok(Activity {
+            evals,
+            evals_waiting: space.count(&eval)?,
             tasks_waiting: space.count(&task)?,
             masters: masters.collect(),
             workers,
@@ -96,7 +104,10 @@ impl Activity {
         let who = match (self.workers.get(&client), self.masters.get(&client)) {
             (Some(worker), _) => format!("worker {} (process {})", worker.rank, worker.pid),
             (None, Some(process)) => format!("master (process {process})"),
-            (None, None) => format!("client {client}"),
+            (None, None) => match self.evals.get(&client) {
+                Some(site) => format!("eval of {site}"),
+                None => format!("client {client}"),
+            },
         };
         match self.machine(client, names) {
             Some(machine) => format!("{who} on {machine}"),
@@ -206,6 +217,18 @@ impl Activity {
             let holder = self.name(task.holder, names);
             lines.push(format!("  task {:<8} {:>8}  {holder}", task.number, seconds(task.held)));
         }
+        if self.evals_waiting > 0 || !self.evals.is_empty() {
+            lines.push(format!(
+                "{} evals wait for a process, {} are carried out",
+                self.evals_waiting,
+                self.evals.len()
+            ));
+            let waits = |client: &Address| self.waiting.iter().any(|row| row.client == *client);
+            for (client, site) in self.evals.iter().take(10) {
+                let does = if waits(client) { "waits for a tuple" } else { "computes" };
+                lines.push(format!("  eval of {site:<28} {does}"));
+            }
+        }
         lines.extend(self.stalls(names).into_iter().map(|stall| format!("STALLED: {stall}")));
         if !self.waiting.is_empty() {
             lines.push(format!("\n{:>8}  {:<28} waits for", "since", "who"));
@@ -238,7 +261,8 @@ impl Activity {
                 "hope": self.hope(row)})
         }).collect();
         json!({"workers": workers, "tasks": {"waiting": self.tasks_waiting, "taken": taken}, "waiting": waiting,
-            "stalls": self.stalls(names), "clients": self.clients.len()})
+            "stalls": self.stalls(names), "clients": self.clients.len(),
+            "evals": {"waiting": self.evals_waiting, "taken": self.evals.values().collect::<Vec<_>>()}})
     }
 }
 
@@ -283,6 +307,15 @@ fn process(fields: &[Glimpse]) -> String {
         Some(Glimpse::Beginning { .. }) | Some(_) | None => return "unknown".to_owned(),
     };
     text.rsplit('/').nth(1).unwrap_or("unknown").to_owned()
+}
+
+/// Where an eval stands in its program, of the right to carry it out.
+fn site(fields: &[Glimpse]) -> String {
+    match fields.get(1) {
+        Some(Glimpse::Value(Value::Text(site))) => site.to_string(),
+        Some(other) => other.to_string(),
+        None => "nowhere".to_owned(),
+    }
 }
 
 /// The pool for whose results a request waits.

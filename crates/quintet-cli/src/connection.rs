@@ -1,12 +1,11 @@
 //! Where a space is and what it is made with: shared by the commands that serve one or connect to one.
 
 use clap::Args;
-use quintet::{Code, Error, Lab, LinkAddress, LinkConfig, SpaceAddress, SpaceConfig, SpacesConfig, Window};
+use quintet::{Code, Error, Lab, LinkAddress, LinkConfig, SpaceAddress, SpaceConfig, SpacesConfig};
 use quintet_settings::{
-    CLUSTER_ID, CLUSTER_IDENTITY, LINK_KEEP_ALIVE_MS, LINK_RESUME_WINDOW_MS, LINK_SILENCE_LIMIT_MS,
-    LINK_SPIN_US, LINK_WINDOW_BYTES, LINK_WINDOW_FRAMES, Origin, SPACE_ADDRESS, SPACE_LEASE_MS,
-    SPACE_MAX_ATTEMPTS, SPACE_MAX_BYTES, SPACE_MAX_TUPLES, SPACE_MAX_WAITING, SPACES_MAX_BYTES,
-    SPACES_MAX_COUNT, Setting, SettingError, Settings, Sources,
+    CLUSTER_ID, CLUSTER_IDENTITY, Origin, SPACE_ADDRESS, SPACE_LEASE_MS, SPACE_MAX_ATTEMPTS, SPACE_MAX_BYTES,
+    SPACE_MAX_TUPLES, SPACE_MAX_WAITING, SPACES_MAX_BYTES, SPACES_MAX_COUNT, Setting, SettingError, Settings,
+    Sources,
 };
 use std::hash::{BuildHasher, RandomState};
 use std::path::PathBuf;
@@ -81,6 +80,12 @@ impl Cluster {
     pub(crate) fn address_to_serve(&self) -> Result<LinkAddress, Error> {
         match self.address()? {
             SpaceAddress::Link(address) => Ok(address),
+            replicas @ SpaceAddress::Replicas(_) => {
+                let text = format!(
+                    "space.address: {replicas} are several servers; say with --replica which of them this one is"
+                );
+                Err(Error::new(Code::BadValue, text))
+            }
             of_cluster @ SpaceAddress::Cluster(_) => {
                 let text = format!(
                     "space.address: {of_cluster} is served by an agent of the cluster (quintet up); say with --listen where this one is to be"
@@ -126,10 +131,10 @@ impl SpaceArguments {
 fn connect(address: SpaceAddress, cluster: &Cluster) -> Result<Lab, Error> {
     let address = match address {
         SpaceAddress::Link(address) => identified(address, &cluster.settings)?.into(),
-        of_cluster @ SpaceAddress::Cluster(_) => of_cluster,
+        other => other,
     };
     let lease = Duration::from_millis(cluster.settings.number(&SPACE_LEASE_MS));
-    Lab::connect_with(address, cluster.number, lease, link_config(&cluster.settings))
+    Lab::connect_with(address, cluster.number, lease, LinkConfig::from_settings(&cluster.settings)?)
 }
 
 /// The number of a cluster, or in words what to write for a name.
@@ -202,21 +207,6 @@ pub(crate) fn spaces_config(settings: &Settings) -> SpacesConfig {
     }
 }
 
-/// How this process uses its links.
-pub(crate) fn link_config(settings: &Settings) -> LinkConfig {
-    let fits = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
-    LinkConfig {
-        window: Window {
-            slots: fits(settings.number(&LINK_WINDOW_FRAMES)),
-            bytes: fits(settings.number(&LINK_WINDOW_BYTES)),
-        },
-        spin: Duration::from_micros(settings.number(&LINK_SPIN_US)),
-        keep_alive: Duration::from_millis(settings.number(&LINK_KEEP_ALIVE_MS)),
-        silence_limit: Duration::from_millis(settings.number(&LINK_SILENCE_LIMIT_MS)),
-        resume_window: Duration::from_millis(settings.number(&LINK_RESUME_WINDOW_MS)),
-    }
-}
-
 /// A number from the system's randomness.
 pub(crate) fn random() -> u64 {
     RandomState::new().hash_one(std::process::id())
@@ -240,28 +230,5 @@ mod tests {
             let text = error.text();
             assert!(text.contains("ééé... (20") && text.len() < 500, "{text}");
         }
-    }
-
-    #[test]
-    fn the_settings_of_links_reach_them() {
-        let given = [
-            "link.window_frames=9",
-            "link.window_bytes=2048",
-            "link.spin_us=0",
-            "link.keep_alive_ms=20",
-            "link.silence_limit_ms=30",
-            "link.resume_window_ms=0",
-        ];
-        let sources = Sources { arguments: given.map(str::to_owned).into(), ..Sources::default() };
-        let settings = Settings::load(&sources).expect("good values");
-        let expected = LinkConfig {
-            window: Window { slots: 9, bytes: 2048 },
-            spin: Duration::ZERO,
-            keep_alive: Duration::from_millis(20),
-            silence_limit: Duration::from_millis(30),
-            resume_window: Duration::ZERO,
-        };
-        assert_eq!(link_config(&settings), expected);
-        assert_eq!(link_config(&Settings::default()), LinkConfig::default());
     }
 }

@@ -78,11 +78,16 @@ impl LogArguments {
         filter.chain(format.map(str::to_owned)).collect()
     }
 
-    /// From now on this process writes its events there.
+    /// Looks whether there is such a filter and such a format.
     ///
     /// # Errors
-    /// [`Code::BadValue`]: no such filter or format; or the system refused.
-    pub(crate) fn start(&self, sink: Sink, settings: &Settings) -> Result<Log, Error> {
+    /// [`Code::BadValue`]: there is not.
+    pub(crate) fn look(&self, settings: &Settings) -> Result<(), Error> {
+        self.chosen(settings).map(drop)
+    }
+
+    /// Which events, and how they are written.
+    fn chosen(&self, settings: &Settings) -> Result<(Targets, Format), Error> {
         let filter = self.log.as_deref().unwrap_or(settings.text(&LOG_FILTER));
         let targets = targets(filter)?;
         let format = match self.log_format {
@@ -94,6 +99,15 @@ impl LogArguments {
                 })?
             }
         };
+        Ok((targets, format))
+    }
+
+    /// From now on this process writes its events there.
+    ///
+    /// # Errors
+    /// Those of [`LogArguments::look`]; or the system refused.
+    pub(crate) fn start(&self, sink: Sink, settings: &Settings) -> Result<Log, Error> {
+        let (targets, format) = self.chosen(settings)?;
         let (lines, waiting) = sync_channel(WAITING);
         let lost = Arc::<AtomicU64>::default();
         let counted = Arc::clone(&lost);

@@ -53,8 +53,8 @@ mod whole_file;
 use clap::{Parser, Subcommand};
 use commands::cluster::{down, join, leave, rotate, up};
 use commands::{
-    clc, completions, doctor, exit_status, explore, identity, init, peek, ps, replay, reproduce, run, serve,
-    simulate, slurm_agent, space, status, supervise_child, supervise_job, testbed, token, top,
+    clc, completions, doctor, exit_status, explore, identity, init, peek, ps, replay, reproduce, run, scope,
+    serve, simulate, slurm_agent, space, status, supervise_child, supervise_job, testbed, token, top,
 };
 use quintet::{Code, Error};
 use std::process::ExitCode;
@@ -104,15 +104,19 @@ enum Command {
     Top(top::Arguments),
     /// Create, list, show and remove named spaces
     Space(space::Arguments),
+    /// Show a space live: partitions, rates, waiters, leases, hot keys, leaks
+    Scope(scope::Arguments),
     /// List tuples of a space without taking them
     Peek(peek::Arguments),
+    /// Print what happens to tuples of a space, as it happens
+    Watch(commands::watch::Arguments),
     /// Replay a recording and compare every byte
     Replay(replay::Arguments),
     /// Search random schedules and faults for a broken promise
     Explore(explore::Arguments),
     /// Predict: run the product's own protocols on modelled machines
     Simulate(simulate::Arguments),
-    /// Simulate a published study again, and compare its tables cell by cell
+    /// Simulate a published study again, or run its experiment, and compare with what is printed
     Reproduce(reproduce::Arguments),
     /// Make several machines of this one, whose network can be cut, slowed and made lossy
     Testbed(testbed::Arguments),
@@ -133,6 +137,8 @@ enum Command {
     SuperviseJob(supervise_job::Arguments),
     #[command(hide = true)]
     SlurmAgent,
+    #[command(hide = true)]
+    LindaLanSide(reproduce::SideArguments),
     #[command(hide = true)]
     BenchSide(bench::SideArguments),
     #[command(hide = true)]
@@ -158,7 +164,9 @@ impl Command {
             Command::Ps(arguments) => arguments.json,
             Command::Top(arguments) => arguments.json,
             Command::Space(arguments) => arguments.is_for_a_program(),
+            Command::Scope(arguments) => arguments.json,
             Command::Peek(arguments) => arguments.json,
+            Command::Watch(arguments) => arguments.json,
             Command::Replay(arguments) => arguments.json,
             Command::Explore(arguments) => arguments.json,
             Command::Simulate(arguments) => arguments.is_for_a_program(),
@@ -188,7 +196,9 @@ impl Command {
             | Command::Ps(_)
             | Command::Top(_)
             | Command::Space(_)
+            | Command::Scope(_)
             | Command::Peek(_)
+            | Command::Watch(_)
             | Command::Status(_) => true,
             Command::Replay(_)
             | Command::Explore(_)
@@ -202,6 +212,7 @@ impl Command {
             | Command::ExitStatus
             | Command::SuperviseChild(_)
             | Command::SuperviseJob(_)
+            | Command::LindaLanSide(_)
             | Command::BenchSide(_)
             | Command::BenchMemory(_)
             | Command::BenchNodes(_) => false,
@@ -227,7 +238,9 @@ impl Command {
             Command::Ps(arguments) => ps::run(arguments),
             Command::Top(arguments) => top::run(arguments),
             Command::Space(arguments) => space::run(arguments),
+            Command::Scope(arguments) => scope::run(arguments),
             Command::Peek(arguments) => peek::run(arguments),
+            Command::Watch(arguments) => commands::watch::run(&arguments),
             Command::Replay(arguments) => replay::run(&arguments),
             Command::Explore(arguments) => explore::run(&arguments),
             Command::Simulate(arguments) => simulate::run(&arguments),
@@ -241,6 +254,7 @@ impl Command {
             Command::SuperviseChild(arguments) => Err(supervise_child::run(&arguments)),
             Command::SlurmAgent => slurm_agent::run(),
             Command::SuperviseJob(arguments) => supervise_job::run(&arguments),
+            Command::LindaLanSide(arguments) => arguments.run(),
             Command::BenchSide(arguments) => arguments.run(),
             Command::BenchMemory(arguments) => arguments.run(),
             Command::BenchNodes(arguments) => arguments.run(),

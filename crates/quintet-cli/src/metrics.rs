@@ -59,6 +59,14 @@ impl MetricsArguments {
         address.chain(self.metrics_open.then(|| "--metrics-open".to_owned())).collect()
     }
 
+    /// Looks whether another process of this program could listen where it was asked for. The port is given back at once.
+    ///
+    /// # Errors
+    /// Those of [`MetricsArguments::listen`].
+    pub(crate) fn look(&self) -> Result<(), Error> {
+        self.listen().map(drop)
+    }
+
     /// Listens where it was asked for.
     ///
     /// # Errors

@@ -20,6 +20,15 @@ impl TelemetryArguments {
         [self.metrics.words(), self.log.words()].concat()
     }
 
+    /// Looks whether another process of this program could tell so what it has to: before something is done that cannot be done twice.
+    ///
+    /// # Errors
+    /// Those of [`TelemetryArguments::start`].
+    pub(crate) fn look(&self, settings: &Settings) -> Result<(), Error> {
+        self.metrics.look()?;
+        self.log.look(settings)
+    }
+
     /// Writes events from now on, and listens for who asks for metrics, where that is asked for.
     ///
     /// # Errors

@@ -77,7 +77,11 @@ impl WatchArguments {
     }
 }
 
-fn once(as_json: bool, mut fetch: impl FnMut() -> Result<View, Error>) -> Result<ExitCode, Error> {
+/// Shows it once.
+///
+/// # Errors
+/// The view cannot be had.
+pub(crate) fn once(as_json: bool, mut fetch: impl FnMut() -> Result<View, Error>) -> Result<ExitCode, Error> {
     let view = fetch()?;
     if as_json { print_json(&view.json) } else { print(&view.plain()) }?;
     Ok(ExitCode::SUCCESS)

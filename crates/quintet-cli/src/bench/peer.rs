@@ -68,6 +68,7 @@ impl Peer {
     pub(super) fn round(&self, folder: &Path) -> Result<f64, String> {
         let program = folder.join(self.program);
         let mut command = Command::new(&program);
+        set_this_program(&mut command);
         let output = command.args(["--rounds", "1", "--case", self.case]).args(self.options).output();
         let output = output.map_err(|_| "build it with: make -C benches/peers".to_owned())?;
         if !output.status.success() {
@@ -77,6 +78,12 @@ impl Peer {
             .find(&String::from_utf8_lossy(&output.stdout))
             .ok_or_else(|| format!("{} said nothing that is known here", program.display()))
     }
+}
+
+/// Names this program to a script that makes machines by it.
+pub(super) fn set_this_program(command: &mut Command) {
+    // Where that is not known, the script takes the one in PATH.
+    command.envs(std::env::current_exe().map(|this| ("QUINTET", this)));
 }
 
 impl Statistic {

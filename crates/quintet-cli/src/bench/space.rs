@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `space/pair.rs` | a tuple put and taken again, each awaited |
 //! | `space/pipelined.rs` | the same with many under way |
+//! | `space/managers.rs` | the pairs of four clients where several managers share a space |
 //! | `space/clients.rs` | the pairs of up to 64 clients at the same time |
 //! | `space/matching.rs` | the same among up to a million tuples |
 //! | `space/blocked.rs` | the same while up to ten thousand takers wait |
@@ -14,6 +15,7 @@
 mod blocked;
 mod c;
 mod clients;
+mod managers;
 mod matching;
 mod memory;
 pub(super) mod pair;
@@ -38,6 +40,7 @@ pub(super) fn cases() -> Vec<Case> {
         pair::cases(),
         pipelined::cases(),
         clients::cases(),
+        managers::cases(),
         python::cases(),
         c::cases(),
         matching::cases(),

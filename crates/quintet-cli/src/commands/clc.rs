@@ -6,8 +6,10 @@
 //! | `clc/options.rs` | the command line of a C compiler |
 //! | `clc/toolchain.rs` | the C compiler itself |
 //! | `clc/library.rs` | where `libquintet` is |
+//! | `clc/compiler_said.rs` | what the C compiler says, as diagnostics |
 //! | `clc/report.rs` | what is said, to people and as JSON |
 
+mod compiler_said;
 mod library;
 mod options;
 mod report;
@@ -15,6 +17,7 @@ mod toolchain;
 
 use crate::connection::refused;
 use clap::Args;
+use compiler_said::CompilerSaid;
 use options::{Input, Options, Stage};
 use quintet::{Code, Error};
 use quintet_clinda::{Diagnostic, Expanded, MAX_SOURCE_BYTES, Program, Source, Unit, runtime};
@@ -29,7 +32,7 @@ use toolchain::Toolchain;
 
 #[derive(Args)]
 #[command(
-    after_help = "Takes the options of a C compiler, and hands those on that are not its own: -c, -o FILE, -I, -D, -U, -l, -L, -O, -g, -W, -std, -MMD. Inputs are .cl files, and .c, .o and .a files for the C compiler. CC names that; else it is cc. PKG_CONFIG_PATH says where libquintet is (docs/c.md).\n\n--emit-c writes the C instead of compiling it: NAME.c for each NAME.cl, or the file that -o names. --check compiles nothing, and tells what is wrong. --analysis tells which tuples there are and how each kind is used. --json prints one JSON object.\n\nExits with 1 if something is wrong with the program.\n\nExamples:\n  quintet clc jmatrix.cl -o jmatrix && quintet run -n 5 ./jmatrix 30 5\n  quintet clc -O2 -Wall -c worker.cl && quintet clc main.cl worker.o -lm -o program\n  quintet clc --emit-c jmatrix.cl\n  quintet clc --check --json jmatrix.cl"
+    after_help = "Takes the options of a C compiler, and hands those on that are not its own: -c, -o FILE, -I, -D, -U, -l, -L, -O, -g, -W, -std, -MMD. Inputs are .cl files, and .c, .o and .a files for the C compiler. CC names that; else it is cc. PKG_CONFIG_PATH says where libquintet is (docs/c.md).\n\n--emit-c writes the C instead of compiling it: NAME.c for each NAME.cl, or the file that -o names. --check compiles nothing, and tells what is wrong. --analysis tells which tuples there are and how each kind is used. -fhoist begins operations earlier than they are written, where nobody can tell; --no-hoist does not, as without it. --json prints one JSON object.\n\nExits with 1 if something is wrong with the program.\n\nExamples:\n  quintet clc jmatrix.cl -o jmatrix && quintet run -n 5 ./jmatrix 30 5\n  quintet clc -O2 -Wall -c worker.cl && quintet clc main.cl worker.o -lm -o program\n  quintet clc --emit-c jmatrix.cl\n  quintet clc --check --json jmatrix.cl"
 )]
 pub(crate) struct Arguments {
     /// Sources, objects, and options of a C compiler
@@ -65,6 +68,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     }
     let succeeded = match options.stage {
         Stage::EmitC => write_c(&options, &program).map(|()| true)?,
+        Stage::Check if options.json => {
+            Compilation::new(&options, &toolchain, &folder)?.diagnose(&program, &mut report)?
+        }
         Stage::Check => Compilation::new(&options, &toolchain, &folder)?.check(&program)?,
         Stage::Compile => Compilation::new(&options, &toolchain, &folder)?.objects(&program)?.is_some(),
         Stage::Link => Compilation::new(&options, &toolchain, &folder)?.link(&program)?,
@@ -114,7 +120,7 @@ fn c_name(source: &Path) -> PathBuf {
 }
 
 fn write_c(options: &Options, program: &Program) -> Result<(), Error> {
-    for (source, text) in options.sources().zip(program.emit()) {
+    for (source, text) in options.sources().zip(program.emit_hoisted(options.hoist())) {
         let path = options.output.clone().unwrap_or_else(|| c_name(source));
         write(&path, &text)?;
     }
@@ -145,7 +151,7 @@ impl<'a> Compilation<'a> {
 
     /// Writes the C of each source to a file of the folder.
     fn written(&self, program: &Program) -> Result<Vec<(&Path, PathBuf)>, Error> {
-        let texts = self.options.sources().zip(program.emit()).enumerate();
+        let texts = self.options.sources().zip(program.emit_hoisted(self.options.hoist())).enumerate();
         let write_one = |(number, (source, text)): (usize, (&'a Path, String))| {
             let folder = self.folder.join(number.to_string());
             fs::create_dir_all(&folder).map_err(refused("make a folder"))?;
@@ -161,6 +167,24 @@ impl<'a> Compilation<'a> {
         let mut succeeded = true;
         for (source, path) in self.written(program)? {
             succeeded &= self.toolchain.compile(source, &path, None, self.folder, self.options)?;
+        }
+        Ok(succeeded)
+    }
+
+    /// The same, and reports what is wrong.
+    fn diagnose(&self, program: &Program, report: &mut Report) -> Result<bool, Error> {
+        let mut succeeded = true;
+        for (source, path) in self.written(program)? {
+            let (is_good, text) =
+                self.toolchain.look_for_mistakes(source, &path, self.folder, self.options)?;
+            let name = source.to_string_lossy();
+            let unit = program.units().iter().find(|unit| unit.source().name() == name);
+            let line_of =
+                |file: &str, line| (file == name).then(|| Some(unit?.source().line_text(line))).flatten();
+            let said = CompilerSaid::read(&text, line_of);
+            report.extend(said.diagnostics);
+            report.show(&said.other);
+            succeeded &= is_good;
         }
         Ok(succeeded)
     }

@@ -80,7 +80,7 @@ pub(super) fn connect(space: &SpaceArguments) -> Result<Lab, Error> {
 }
 
 /// A template, or in words why it is none.
-fn template(text: &str) -> Result<Pattern, String> {
+pub(super) fn template(text: &str) -> Result<Pattern, String> {
     parse(text).map_err(|error| error.to_string())
 }
 

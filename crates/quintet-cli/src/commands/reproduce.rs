@@ -1,43 +1,61 @@
 //! `quintet reproduce`.
 
+mod linda_lan;
 mod what_if;
 
 use crate::output::{first, print};
 use crate::whole_file;
 use clap::{ArgGroup, Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
-use quintet::Error;
+use quintet::{Code, Error};
 use quintet_reproduce::{Start, thomas_1991};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+pub(crate) use linda_lan::SideArguments;
+
 #[derive(Args)]
 #[command(
     group = ArgGroup::new("what").required(true),
-    after_help = "--simulated compares cell by cell: what is printed, ours, and what the naive predictor has, which copies the row that was fitted. It says of each whether its row was fitted or predicted, and if it is set aside, because the paper contradicts it, why. Counts are given twice: without the cells set aside, and of every cell, with those as missed. --parameters adds the inferred parameters: how much changes if one is a tenth less or more, and how many cells move by more than a twentieth of their tolerance. --starts 8 fits them anew from eight starts, as it was done for the values in use, and tells what each came to and how far they are from each other: the least sum of squares over the fitted cells is chosen, whatever it predicts.\n--what-if answers the questions that the study left open, with the same fitted model: several clients, several compute heads, the DRIVER model, today's machines and network. It says of each row what bounds it, of each difference whether it is significant, and of each finding whether it is the same without the model's one factor that is not understood.\nA terminal shows how far it is; all questions with three seeds take a minute or two on two processors.\ndocs/reproductions/ tells what each study found.\n\nExample:\n  quintet reproduce thomas-1991 --simulated\n  quintet reproduce thomas-1991 --simulated --parameters\n  quintet reproduce thomas-1991 --simulated --starts 8\n  quintet reproduce thomas-1991 --simulated --json\n  quintet reproduce thomas-1991 --simulated --html thomas-1991.html\n  quintet reproduce thomas-1991 --what-if\n  quintet reproduce thomas-1991 --what-if --question today --json\n  quintet reproduce thomas-1991 --what-if --seeds 5 --html what-if.html"
+    after_help = "--simulated compares cell by cell: what is printed, ours, and what the naive predictor has, which copies the row that was fitted. It says of each whether its row was fitted or predicted, and if it is set aside, because the paper contradicts it, why. Counts are given twice: without the cells set aside, and of every cell, with those as missed. --parameters adds the inferred parameters: how much changes if one is a tenth less or more, and how many cells move by more than a twentieth of their tolerance. --starts 8 fits them anew from eight starts, as it was done for the values in use, and tells what each came to and how far they are from each other: the least sum of squares over the fitted cells is chosen, whatever it predicts.\n--what-if answers the questions that the study left open, with the same fitted model: several clients, several compute heads, the DRIVER model, today's machines and network. It says of each row what bounds it, of each difference whether it is significant, and of each finding whether it is the same without the model's one factor that is not understood.\nA terminal shows how far it is; all questions with three seeds take a minute or two on two processors.\ndocs/reproductions/ tells what each study found.\n\nlinda-lan --live runs the experiment of the Linda-LAN report here: jmatrix (dimensions 10 to 50 with 5 workers, 1 to 16 workers at dimension 10) and jblock (10,000 blocks of 32 to 320,000 bytes), each process by itself, over TCP on this machine and over TLS on two of a testbed, with two packets a message and with one in turn. It tells medians and quartiles, jblock's line, what an operation costs in time, processor and waits, and how far one packet is faster, beside what is printed. Two machines take root (quintet testbed). --quick takes some seconds.\nlinda-lan --simulated has the same figures from a model of two DEC 5000, each parameter with where it is from; L-Kernels against direct connections for 1 to 64 processes; and workers until more are slower.\n\nExample:\n  quintet reproduce thomas-1991 --simulated\n  quintet reproduce thomas-1991 --simulated --parameters\n  quintet reproduce thomas-1991 --simulated --starts 8\n  quintet reproduce thomas-1991 --simulated --json\n  quintet reproduce thomas-1991 --simulated --html thomas-1991.html\n  quintet reproduce thomas-1991 --what-if\n  quintet reproduce thomas-1991 --what-if --question today --json\n  quintet reproduce thomas-1991 --what-if --seeds 5 --html what-if.html\n  quintet reproduce linda-lan --live --html report.html\n  quintet reproduce linda-lan --live --quick --machines 1 --json\n  quintet reproduce linda-lan --simulated --html simulated.html"
 )]
 pub(crate) struct Arguments {
     /// Which study
     #[arg(value_enum)]
     study: Study,
-    /// The study's simulated tables, by simulation
+    /// The study's tables or figures, by simulation
     #[arg(long, group = "what")]
     simulated: bool,
     /// The questions that the study left open, by simulation
     #[arg(long, group = "what")]
     what_if: bool,
+    /// The study's experiment, run on this machine
+    #[arg(long, group = "what")]
+    live: bool,
+    /// With --live: few and small runs, in some seconds
+    #[arg(long, requires = "live", conflicts_with_all = ["simulated", "what_if"])]
+    quick: bool,
+    /// With --live: how often each is run with two packets and with one, in turn [default: 10; with --quick 2]
+    #[arg(long, value_name = "N", requires = "live", conflicts_with_all = ["simulated", "what_if"], value_parser = clap::value_parser!(u32).range(1..=1000))]
+    runs: Option<u32>,
+    /// With --live: on one machine or on two [default: on both, if there may be two]
+    #[arg(long, value_name = "N", requires = "live", conflicts_with_all = ["simulated", "what_if"], value_parser = clap::value_parser!(u8).range(1..=2))]
+    machines: Option<u8>,
+    /// With --live: write a table of all runs, too
+    #[arg(long, value_name = "FILE", requires = "live", conflicts_with_all = ["simulated", "what_if"])]
+    csv: Option<PathBuf>,
     /// With --simulated: the inferred parameters as well, and what rests on each; takes half a minute
-    #[arg(long, conflicts_with = "what_if")]
+    #[arg(long, conflicts_with_all = ["what_if", "live"])]
     parameters: bool,
     /// With --simulated: fit the inferred parameters anew from so many starts; takes a minute or more for each
-    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "what_if", value_parser = clap::value_parser!(u64).range(0..=1000))]
+    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with_all = ["what_if", "live"], value_parser = clap::value_parser!(u64).range(0..=1000))]
     starts: u64,
     /// With --what-if: this question only; may be given several times [default: all]
-    #[arg(long, value_enum, value_name = "QUESTION", conflicts_with = "simulated")]
+    #[arg(long, value_enum, value_name = "QUESTION", conflicts_with_all = ["simulated", "live"])]
     question: Vec<what_if::Asked>,
-    /// Over how many seeds ours are means
-    #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000))]
+    /// With --simulated and --what-if: over how many seeds ours are means
+    #[arg(long, default_value_t = 3, value_name = "N", conflicts_with = "live", value_parser = clap::value_parser!(u64).range(1..=1000))]
     seeds: u64,
     /// Write a page for a browser, too
     #[arg(long, value_name = "FILE")]
@@ -52,13 +70,40 @@ enum Study {
     /// A vector processor served over Ethernet and FDDI: tables 6.2 to 6.7
     #[value(name = "thomas-1991")]
     Thomas1991,
+    /// One packet against two in Linda-LAN: figures 5.1 to 5.6
+    #[value(name = "linda-lan")]
+    LindaLan,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
-    let Study::Thomas1991 = arguments.study;
-    if arguments.what_if {
-        return what_if::run(arguments);
+    match (arguments.study, arguments.live) {
+        (Study::LindaLan, true) => linda_lan::live(arguments),
+        (Study::Thomas1991, false) if arguments.what_if => what_if::run(arguments),
+        (Study::Thomas1991, false) => simulated(arguments),
+        (Study::LindaLan, false) if arguments.is_of_thomas() => Err(not_there(
+            "linda-lan has --live and --simulated, with neither --what-if nor --parameters nor --starts: its parameters stand in every report",
+        )),
+        (Study::LindaLan, false) => linda_lan::simulated(arguments),
+        (Study::Thomas1991, true) => {
+            Err(not_there("thomas-1991 is simulated only: --simulated or --what-if"))
+        }
     }
+}
+
+impl Arguments {
+    /// Whether something is asked for that only the study of Thomas has.
+    fn is_of_thomas(&self) -> bool {
+        self.what_if || self.parameters || self.starts > 0
+    }
+}
+
+/// A way that a study does not have.
+fn not_there(text: &str) -> Error {
+    Error::new(Code::BadValue, text)
+}
+
+/// The tables of Thomas 1991.
+fn simulated(arguments: &Arguments) -> Result<ExitCode, Error> {
     let mut report = thomas_1991::reproduce(arguments.seeds);
     if arguments.parameters {
         report.parameters = thomas_1991::sensitivities(&report);

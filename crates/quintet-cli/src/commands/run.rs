@@ -50,7 +50,7 @@ mod workers;
 use super::serve::{finish, recorder};
 use super::supervise_job;
 use crate::connection::{
-    SettingArguments, identified, identity_place, link_config, random, refused, space_config, spaces_config,
+    SettingArguments, identified, identity_place, random, refused, space_config, spaces_config,
 };
 use crate::descriptors;
 use crate::metrics::Part;
@@ -63,7 +63,7 @@ use elsewhere::Elsewhere;
 use happening::{Happening, gather};
 use hosts::Placement;
 use launch::Launch;
-use quintet::{Code, Error, Lab, LinkAddress, ServeConfig, Server};
+use quintet::{Code, Error, Lab, LinkAddress, LinkConfig, ServeConfig, Server};
 use quintet_agent::LIVENESS;
 use quintet_settings::{RUN_KILL_ONE, RUN_WORKERS, SPACE_LEASE_MS, SPACE_MAX_ATTEMPTS, Settings};
 use slurm::{Agents, Allocation};
@@ -86,7 +86,7 @@ const OWN_DESCRIPTORS: u64 = 48;
     after_help = "A SCRIPT ending in .py is run by Python, anything else is started as it is. Workers are `PYTHON -m quintet.worker`, unless SCRIPT is an executable that asks for its rank (quintet_job_rank in C, Job::from_environment in Rust): then they are the same program with the same arguments, started with QUINTET_RANK, from 0. --worker says otherwise. Such a worker is done when it ends with status 0.\n\nA worker that a signal ends, or that ends with a status other than 0, is started again: once for each task that came back from who held it, and WORKERS + space.max_attempts times beyond that. So tasks that end every worker that takes them become dead letters, however many there are, and the others are done. The worker that --kill-one kills stays dead. Its task comes back at once over shared memory or a Unix socket; over TCP, where a killed process looks like a cut, when its lease has run out (space.lease_ms).\n\nCtrl-Z stops master and workers too, and they continue with `fg`.\n\nExamples:\n  quintet run -n 4 examples/python/tune_digits.py\n  quintet run --hosts a,b,c -n 6 examples/python/tune_digits.py\n  quintet run -n 4 ./word_count\n  quintet run -n 4 --kill-one -- ./master --size 100\n  quintet run -n 4 --trace job.pftrace examples/python/tune_digits.py"
 )]
 pub(crate) struct Arguments {
-    /// Workers; else the setting run.workers
+    /// Workers; else the setting run.workers. 0: the program alone, with a space of its own, and nobody does tasks
     #[arg(short = 'n', long, value_name = "WORKERS", value_parser = clap::value_parser!(u32).range(0..=1024))]
     workers: Option<u32>,
     /// Kill a worker as soon as it holds a task, to show that the task is redone
@@ -113,6 +113,9 @@ pub(crate) struct Arguments {
     /// Keep how long the operations of each process take, as interval logs of HdrHistogram in this folder
     #[arg(long, value_name = "FOLDER")]
     histograms: Option<PathBuf>,
+    /// Spread the space over so many managers, each on a thread of its own: for more requests a second than one thread answers. The others listen beside the first, at PATH.1, PATH.2 or the next ports
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=16), conflicts_with_all = ["hosts", "record"])]
+    managers: u8,
     /// How master and workers are linked with the space
     #[arg(long, value_enum, default_value_t = LinkKind::Shm)]
     link: LinkKind,
@@ -250,7 +253,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let elsewhere = Elsewhere::find(arguments, &settings, workers, agents.as_ref(), (&printer, &happened))?;
     // Nobody else knows the number, so nobody else's process takes part, whoever may reach the address.
     let cluster = u128::from(random()) << 64 | u128::from(random());
-    let (space, spaces, link) = (space_config(&settings), spaces_config(&settings), link_config(&settings));
+    let (space, spaces, link) =
+        (space_config(&settings), spaces_config(&settings), LinkConfig::from_settings(&settings)?);
     let trace = arguments.trace.as_deref().map(|path| Trace::begin(path, room.folder.path())).transpose()?;
     let tracer = trace.as_ref().map(Trace::tracer);
     let config = ServeConfig {
@@ -260,6 +264,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         link,
         recorder: recorder.clone(),
         tracer,
+        managers: arguments.managers,
         ..ServeConfig::default()
     };
     let listen = arguments.listen.clone().unwrap_or_else(|| arguments.link.address(room.folder.path()));
@@ -323,7 +328,7 @@ fn launch(
         cluster,
         lease: Duration::from_millis(settings.number(&SPACE_LEASE_MS)),
         identity: identity_place(settings)?,
-        link: link_config(settings),
+        link: LinkConfig::from_settings(settings)?,
         job: room.supervisor.variable(),
         trace: trace.map(|trace| trace.folder().to_owned()),
         histograms: arguments.histograms.as_deref().map(trace::histograms).transpose()?,

@@ -2,7 +2,7 @@
 
 mod socket_folder;
 
-use crate::connection::{ClusterArguments, identified, link_config, refused, space_config, spaces_config};
+use crate::connection::{ClusterArguments, identified, refused, space_config, spaces_config};
 use crate::descriptors;
 use crate::interrupt::on_interrupt;
 use crate::metrics::Part;
@@ -10,7 +10,11 @@ use crate::output::tell;
 use crate::telemetry::TelemetryArguments;
 use crate::whole_file;
 use clap::{Args, ValueEnum};
-use quintet::{Code, Error, LinkAddress, LogNews, LogSink, Recorder, ServeConfig, Server, SpaceLog, Tracer};
+use quintet::{
+    Code, Error, LeaderSink, LinkAddress, LinkConfig, LogNews, LogSink, Recorder, Replication, ServeConfig,
+    Server, SpaceAddress, SpaceLog, Tracer,
+};
+use quintet_settings::Settings;
 use serde_json::json;
 use signal_hook::consts::SIGXFSZ;
 use signal_hook::flag;
@@ -22,7 +26,7 @@ use std::sync::mpsc::{Sender, channel};
 
 #[derive(Args)]
 #[command(
-    after_help = "Every kind of link but tls: is for processes of this user on this machine. tls: is for whoever has an identity of the same cluster, on any machine: the setting cluster.identity (QUINTET_IDENTITY) names this one's.\n\nExamples:\n  quintet serve --listen unix:/run/user/1000/q.sock --listen tcp:127.0.0.1:7400\n  QUINTET_IDENTITY=lab quintet serve --listen tls:0.0.0.0:7400\n  quintet serve --max-bytes 1000000 --record space.rec\n  quintet serve --metrics 127.0.0.1:9464\n  quintet serve --policy logged --log-dir /var/lib/quintet/orders"
+    after_help = "Every kind of link but tls: is for processes of this user on this machine. tls: is for whoever has an identity of the same cluster, on any machine: the setting cluster.identity (QUINTET_IDENTITY) names this one's.\n\nExamples:\n  quintet serve --listen unix:/run/user/1000/q.sock --listen tcp:127.0.0.1:7400\n  QUINTET_IDENTITY=lab quintet serve --listen tls:0.0.0.0:7400\n  quintet serve --max-bytes 1000000 --record space.rec\n  quintet serve --metrics 127.0.0.1:9464\n  quintet serve --managers 2 --listen unix:/run/user/1000/q.sock\n  quintet serve --policy logged --log-dir /var/lib/quintet/orders\n  quintet serve --policy replicated --replica 1 --replicas 127.0.0.1:7401,127.0.0.1:7402,127.0.0.1:7403 --log-dir /var/lib/quintet/one"
 )]
 pub(crate) struct Arguments {
     /// Serve here: shm:PATH, unix:PATH, tcp:HOST:PORT, tls:HOST:PORT, or a path; several times for several; else at the setting space.address
@@ -39,10 +43,19 @@ pub(crate) struct Arguments {
     /// Bytes of tuples it holds; else the setting space.max_bytes
     #[arg(long, value_name = "BYTES")]
     max_bytes: Option<u64>,
-    /// What outlives the process: nothing, or with `logged` all that the space has acknowledged
+    /// Spread the space over so many managers, each on a thread of its own: for more requests a second than one thread answers. The others listen beside the first, at PATH.1, PATH.2 or the next ports; without a log and without --record
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=16))]
+    managers: u8,
+    /// What outlives the process: nothing; with `logged` all that the space has acknowledged; with `replicated` the same, also where a machine is lost
     #[arg(long, value_name = "POLICY", value_enum, default_value_t = Policy::Volatile)]
     policy: Policy,
-    /// The folder of the log of a logged space; made where it is not there
+    /// Which of the replicas this one is, from 1
+    #[arg(long, value_name = "N", requires = "replicas")]
+    replica: Option<u8>,
+    /// Where all replicas serve, in the order of their numbers, the same for each of them: HOST:PORT,HOST:PORT,HOST:PORT, or tls:HOST:PORT and so on. Programs connect to quintet:// and this list
+    #[arg(long, value_name = "LIST", requires = "replica", value_parser = parse_replicas)]
+    replicas: Option<SpaceAddress>,
+    /// The folder of the log of a logged or replicated space; made where it is not there
     #[arg(long, value_name = "DIR")]
     log_dir: Option<PathBuf>,
     #[command(flatten)]
@@ -59,6 +72,8 @@ enum Policy {
     Volatile,
     /// All that it has acknowledged: every request is in a log on the disk before it is answered
     Logged,
+    /// All that it has acknowledged, also without this machine: it is on the disks of a majority of three or five replicas before it is answered
+    Replicated,
 }
 
 /// Why the command ends.
@@ -80,10 +95,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     })?;
     let mut space = space_config(&cluster.settings);
     space.max_bytes = arguments.max_bytes.unwrap_or(space.max_bytes);
-    let recorder = recorder(arguments.record.as_deref())?;
     let chosen = !arguments.listen.is_empty() || cluster.has_chosen_address();
     let tracer = arguments.trace.as_deref().map(tracer).transpose()?;
-    let listen = if arguments.listen.is_empty() {
+    let replication = replication(arguments, &cluster.settings)?;
+    let recorder = recorder(arguments.record.as_deref())?;
+    let listen = if let (Some(replication), true) = (&replication, arguments.listen.is_empty()) {
+        replication
+            .replicas
+            .get(usize::from(replication.replica).wrapping_sub(1))
+            .cloned()
+            .into_iter()
+            .collect()
+    } else if arguments.listen.is_empty() {
         vec![cluster.address_to_serve()?]
     } else {
         arguments.listen.clone()
@@ -93,7 +116,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     }
     let listen: Vec<LinkAddress> =
         listen.into_iter().map(|address| identified(address, &cluster.settings)).collect::<Result<_, _>>()?;
-    let link = link_config(&cluster.settings);
+    let link = LinkConfig::from_settings(&cluster.settings)?;
     let config = ServeConfig {
         cluster: cluster.number,
         space,
@@ -101,7 +124,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         link,
         recorder: recorder.clone(),
         log: log(arguments, failed)?,
+        replication,
         tracer,
+        managers: arguments.managers,
         ..ServeConfig::default()
     };
     let server = Server::start_at(&listen, &config)?;
@@ -119,9 +144,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
 fn log(arguments: &Arguments, failed: Sender<End>) -> Result<Option<SpaceLog>, Error> {
     let folder = match (arguments.policy, &arguments.log_dir) {
         (Policy::Volatile, None) => return Ok(None),
-        (Policy::Logged, Some(folder)) => folder.clone(),
-        (Policy::Logged, None) => {
-            let text = "a logged space needs a folder for its log: --log-dir DIR";
+        (Policy::Logged | Policy::Replicated, Some(folder)) => folder.clone(),
+        (Policy::Logged | Policy::Replicated, None) => {
+            let text = "a logged or replicated space needs a folder for its log: --log-dir DIR";
             return Err(Error::new(Code::BadValue, text));
         }
         (Policy::Volatile, Some(folder)) => {
@@ -134,6 +159,9 @@ fn log(arguments: &Arguments, failed: Sender<End>) -> Result<Option<SpaceLog>, E
     flag::register(SIGXFSZ, Arc::default()).map_err(refused("handle signals"))?;
     let told: LogSink = Arc::new(move |news| match news {
         LogNews::Reading { read, of } => tell(format!("the log is read: {read} of {of} bytes")),
+        LogNews::Open { life: 0, .. } => {
+            tell("there is no log so far: this replica waits until all the others are there");
+        }
         LogNews::Open { life: 1, .. } => tell("a new log begins"),
         LogNews::Open { life, inputs, torn_bytes: 0 } => {
             tell(format!("the log is read: life {life} begins, {inputs} inputs were done again"));
@@ -146,6 +174,38 @@ fn log(arguments: &Arguments, failed: Sender<End>) -> Result<Option<SpaceLog>, E
         LogNews::Failed(_) => drop(failed.send(End::Failed)),
     });
     Ok(Some(SpaceLog { told: Some(told), ..SpaceLog::new(folder) }))
+}
+
+/// With which other replicas the space is kept, if it is replicated. Who leads is told on the standard error.
+fn replication(arguments: &Arguments, settings: &Settings) -> Result<Option<Replication>, Error> {
+    let bad = |text: &str| Err(Error::new(Code::BadValue, text.to_owned()));
+    let (replica, replicas) = match (arguments.policy, arguments.replica, &arguments.replicas) {
+        (Policy::Replicated, Some(replica), Some(SpaceAddress::Replicas(replicas))) => (replica, replicas),
+        (Policy::Replicated, _, Some(_)) => {
+            return bad("name all replicas, with commas between: --replicas HOST:PORT,HOST:PORT,HOST:PORT");
+        }
+        (Policy::Replicated, ..) => {
+            return bad("a replicated space needs --replica N and --replicas HOST:PORT,HOST:PORT,HOST:PORT");
+        }
+        (_, None, _) => return Ok(None),
+        (_, Some(_), _) => return bad("only a replicated space has replicas: --policy replicated"),
+    };
+    if arguments.record.is_some() {
+        return bad("a replicated space is not recorded: leave out --record");
+    }
+    let replicas =
+        replicas.iter().cloned().map(|address| identified(address, settings)).collect::<Result<_, _>>()?;
+    let told: LeaderSink = Arc::new(move |leader| match leader {
+        Some(leader) if leader == replica => tell("this replica leads"),
+        Some(leader) => tell(format!("replica {leader} leads")),
+        None => tell("no replica leads: nothing is answered until a majority of them is there"),
+    });
+    Ok(Some(Replication { replica, replicas, told: Some(told) }))
+}
+
+/// Reads what `--replicas` says.
+fn parse_replicas(text: &str) -> Result<SpaceAddress, Error> {
+    format!("quintet://{}", text.strip_prefix("quintet://").unwrap_or(text)).parse()
 }
 
 /// Begins a recording if one is asked for.

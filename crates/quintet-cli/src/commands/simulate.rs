@@ -4,8 +4,10 @@ mod cluster;
 pub(crate) mod run;
 
 use clap::{Args, Subcommand};
+use indicatif::{ProgressBar, ProgressStyle};
 use quintet::Error;
 use std::process::ExitCode;
+use std::time::Duration;
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -36,4 +38,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         What::Run(arguments) => run::run(arguments),
         What::Cluster(arguments) => cluster::run(arguments),
     }
+}
+
+/// How many of so many runs are made. It draws nothing where standard error is not a terminal.
+fn progress(runs: u64) -> ProgressBar {
+    let bar = ProgressBar::new(runs);
+    let style = ProgressStyle::with_template("{bar:30} {pos} of {len} runs, {per_sec}, {eta} left");
+    bar.set_style(style.expect("the template is well-formed"));
+    bar.enable_steady_tick(Duration::from_millis(500));
+    bar
 }

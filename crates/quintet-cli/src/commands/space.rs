@@ -41,7 +41,7 @@ struct Which {
 
 #[derive(Args)]
 #[command(
-    after_help = "A server keeps named spaces beside the one without a name, each with tuples, waiters and a quota of its own. A space that is there with the same settings is as good as a new one. Its tuples end with the server; a server with a log (serve --policy logged) makes none.\n\nNames: 1 to 63 letters, digits, '-', '_' and '.', the first of them a letter or digit. The quotas of all named spaces together stay below the server's setting spaces.max_bytes.\n\nExamples:\n  quintet space create orders --max-bytes 100000000\n  quintet space create orders --allow a,b\n  quintet space create orders --space tcp:127.0.0.1:7400 --json"
+    after_help = "A server keeps named spaces beside the one without a name, each with tuples, waiters and a quota of its own. A space that is there with the same settings is as good as a new one. A server keeps all its spaces in one way: with serve --policy logged or replicated their tuples outlive it, else they end with it.\n\nNames: 1 to 63 letters, digits, '-', '_' and '.', the first of them a letter or digit. The quotas of all named spaces together stay below the server's setting spaces.max_bytes.\n\nExamples:\n  quintet space create orders --max-bytes 100000000\n  quintet space create orders --allow a,b\n  quintet space create orders --space tcp:127.0.0.1:7400 --json"
 )]
 struct CreateArguments {
     /// What it is called
@@ -53,7 +53,7 @@ struct CreateArguments {
     /// Tuples that it holds; else 1,048,576
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     max_tuples: Option<u64>,
-    /// What holds its tuples: volatile, the server's memory; logged and replicated=N are refused so far
+    /// What holds its tuples: volatile, as the server keeps all its spaces; logged or replicated=N, which a server refuses that does not keep them so
     #[arg(long, value_name = "POLICY", default_value_t = Policy::Volatile)]
     policy: Policy,
     /// The machines of the cluster whose processes may use and remove it, with commas between; else all

@@ -255,3 +255,21 @@ fn a_cluster_that_was_measured_leaves_no_testbed() {
     let left: Vec<String> = Testbed::names().into_iter().filter(|name| name.starts_with(&of_it)).collect();
     assert!(left.is_empty(), "{left:?}");
 }
+
+#[test]
+fn executors_are_measured_on_one_machine_and_on_two() {
+    let (one, two) = (["processes", "loky", "dask", "ray"], ["dask", "ray"]);
+    let cases = listed(["bench", "executor", "--list", "--json"]);
+    for case in ["tasks-0", "tasks-100us", "tasks-1ms", "tasks-10ms"] {
+        assert!(cases.contains(&expected(case, &one, 2.)), "{case}: {cases:?}");
+        assert!(cases.contains(&expected(&format!("{case}-two-machines"), &two, 2.)), "{case}: {cases:?}");
+    }
+    // Of those that have a goal of the smallest task only Ray has several machines.
+    for (case, beside, goal) in [
+        ("smallest-90", "loky", 0.5),
+        ("smallest-90", "ray", 0.05),
+        ("smallest-90-two-machines", "ray", 0.05),
+    ] {
+        assert!(cases.contains(&expected(case, &[beside], goal)), "{case}: {cases:?}");
+    }
+}

@@ -3,6 +3,8 @@
 mod check;
 mod driver;
 mod evals;
+mod hoisted;
+mod machines;
 
 use crate::tool::{result, start, text};
 use quintet_testbed::{Program, TempDir};

@@ -276,21 +276,6 @@ fn a_serving_agent_that_stands_still_is_told_by_its_silence_and_keeps_its_tuples
 }
 
 #[test]
-fn who_has_joined_and_cannot_start_its_agent_is_told_what_to_type_now() {
-    let a = Machine::founded();
-    let b = Machine::new();
-    let at = format!("lab@{}:7400", a.host);
-    let (token, listen, metrics) = (a.token("join"), b.listen(), a.listen());
-    // Somebody else listens where its agent is to tell metrics, which is found out when that starts.
-    let taken = ["join", &at, &token, "--name", "b", "--listen", &listen, "--metrics", &metrics];
-    let (code, said) = b.ask(&taken, &[]);
-    assert_eq!(code, 71, "{said}");
-    assert!(said.contains(&metrics) && said.contains("joined all the same: quintet up lab starts"), "{said}");
-    b.up();
-    wait_until(|| b.does(&["status"]).contains("up (this machine)"));
-}
-
-#[test]
 fn status_shows_the_machines_without_a_space_whose_machine_is_silent() {
     let a = Machine::founded();
     let (b, c) = (Machine::joined("b", &a), Machine::joined("c", &a));

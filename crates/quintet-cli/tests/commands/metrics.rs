@@ -15,8 +15,14 @@ const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/telemetry.md
 
 /// A served space, and where it tells its metrics.
 fn served(folder: &TempDir) -> (Child, String) {
-    let server =
-        quintet(["serve", "--listen", text(&folder.join("space")), "--json", "--metrics", "127.0.0.1:0"]);
+    served_by(folder, &[])
+}
+
+/// The same with other arguments, each time at another place.
+fn served_by(folder: &TempDir, arguments: &[&str]) -> (Child, String) {
+    let place = folder.join(format!("space{}", arguments.concat()));
+    let usual = ["serve", "--listen", text(&place), "--json", "--metrics", "127.0.0.1:0"];
+    let server = quintet(usual.into_iter().chain(arguments.iter().copied()));
     let ready: Value = serde_json::from_str(&server.output().next_line(LONG).expect("it serves")).unwrap();
     let url = ready["metrics"].as_str().expect("it says where").to_owned();
     (server, address(&url))
@@ -292,6 +298,10 @@ fn the_documentation_lists_what_is_told_and_nothing_else() {
     let said = agent.output().wait_for("{", LONG).expect("it is up");
     let ready: Value = serde_json::from_str(&format!("{{{said}")).unwrap();
     told.extend(rows(&page(&self::address(ready["metrics"].as_str().expect("it says where")))));
+
+    // With several managers a space tells more.
+    let (_several, several) = served_by(&folder, &["--managers", "2"]);
+    told.extend(rows(&page(&several)));
 
     told.sort();
     told.dedup();

@@ -97,3 +97,75 @@ fn one_of_the_two_ways_must_be_chosen() {
     assert!(said.contains("--what-if") && said.contains("--simulated"), "{said}");
     assert_eq!(result(quintet(["reproduce", "thomas-1991", "--simulated", "--what-if"])).0, 64);
 }
+
+#[test]
+fn linda_lan_runs_here_and_tells_each_run_and_figure() {
+    let folder = TempDir::new().unwrap();
+    let (page, table) = (folder.path().join("page.html"), folder.path().join("runs.csv"));
+    let asked = [
+        "reproduce",
+        "linda-lan",
+        "--live",
+        "--quick",
+        "--machines=1",
+        "--json",
+        "--html",
+        text(&page),
+        "--csv",
+        text(&table),
+    ];
+    let (status, said) = result(quintet(asked));
+    assert_eq!(status, 0, "{said}");
+    let objects: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let (sum, others) = objects.split_last().unwrap();
+    let runs: Vec<&Value> = others.iter().filter(|object| object["run"].is_string()).collect();
+    // Two dimensions, two more numbers of workers and the blocks, in two turns, with two packets and with one.
+    assert_eq!((runs.len(), &sum["runs"]), (5 * 2 * 2, &20.into()));
+    for run in &runs {
+        let (dimension, workers) = (run["dimension"].as_u64(), run["workers"].as_u64());
+        let operations = dimension
+            .zip(workers)
+            .map_or(400, |(dimension, workers)| 5 * dimension * dimension + 2 * workers);
+        assert_eq!(run["operations"], operations, "{run}");
+        assert!(
+            run["seconds"].as_f64() > Some(0.0) && run["usage"]["processor_ns"].as_u64() > Some(0),
+            "{run}"
+        );
+    }
+    let packets: Vec<u64> = runs.iter().map(|run| run["packets"].as_u64().unwrap()).collect();
+    assert!(packets.chunks(2).all(|pair| pair == [2, 1]), "interleaved: {packets:?}");
+    let figures: Vec<&str> = others.iter().filter_map(|object| object["figure"].as_str()).collect();
+    assert_eq!(figures, ["5.1", "5.3", "5.5"]);
+    let page = std::fs::read_to_string(&page).unwrap();
+    assert_eq!(page.matches("<svg").count(), 3);
+    assert!(!page.contains("NaN") && !page.contains("href=\"http"), "{page}");
+    assert_eq!(std::fs::read_to_string(&table).unwrap().lines().count(), 1 + runs.len());
+}
+
+#[test]
+fn linda_lan_is_simulated_the_same_each_time() {
+    let study = ["reproduce", "linda-lan", "--simulated", "--seeds=1", "--json"];
+    let (status, said) = result(quintet(study));
+    assert_eq!(status, 0, "{said}");
+    let objects: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let cells: Vec<&Value> = objects.iter().filter(|object| object["published"].is_number()).collect();
+    assert_eq!(cells.len(), 9);
+    assert!(objects.iter().any(|object| object["origin"] == "fitted" && object["because"].is_string()));
+    let rows = objects.iter().filter(|object| object["kernels_s"].is_number()).count();
+    assert_eq!(rows, 2 * 2 * 7, "machines, costs of a connection, numbers of processes");
+    assert_eq!(result(quintet(study)), (0, said));
+}
+
+#[test]
+fn a_way_that_a_study_does_not_have_is_refused() {
+    for (study, way, words) in [
+        ("thomas-1991", "--live", "--simulated or --what-if"),
+        ("linda-lan", "--what-if", "--live and --simulated"),
+    ] {
+        let (status, said) = result(quintet(["reproduce", study, way]));
+        assert_eq!(status, 65, "{said}");
+        assert!(said.contains(words), "{said}");
+    }
+    assert_eq!(result(quintet(["reproduce", "linda-lan", "--simulated", "--quick"])).0, 64);
+    assert_eq!(result(quintet(["reproduce", "linda-lan", "--live", "--machines", "3"])).0, 64);
+}

@@ -1,7 +1,9 @@
 //! `simulate cluster`: the examples, and what is said of files that are wrong.
 
+use crate::simulate_run::wait_until_handled;
 use crate::tool::{quintet, result, text};
 use quintet_testbed::TempDir;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;
 
@@ -91,4 +93,14 @@ fn a_row_that_came_to_a_standstill_says_why() {
         result(quintet(["simulate", "cluster", MACHINES, JOB, "--workers", "1", "--seeds", "1"]));
     assert_eq!(status, 0, "{said}");
     assert!(said.contains("1 workers: 1 of 1 runs did not end: its only worker was killed"), "{said}");
+}
+
+#[test]
+fn an_interrupted_sweep_says_how_many_rows_were_finished() {
+    let sweep = ["simulate", "cluster", MACHINES, JOB, "--workers", "2,8", "--seeds", "10000"];
+    let child = quintet(sweep);
+    wait_until_handled(child.id());
+    kill_process(Pid::from_raw(child.id().cast_signed()).unwrap(), Signal::INT).unwrap();
+    let (status, said) = result(child);
+    assert!(status == 130 && said.contains("0 of 2 rows were finished"), "{status}: {said}");
 }

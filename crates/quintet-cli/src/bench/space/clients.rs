@@ -13,6 +13,9 @@ use std::time::Instant;
 
 /// Pairs of a round, shared out among the clients; the peer does as many.
 const PAIRS: usize = 20_000;
+/// Puts a tuple and takes it again: of which client, and the how manieth.
+pub(super) type Pair = fn(&Space, usize, usize) -> Result<(), Error>;
+
 const PLACEMENT: &str = "clients on one core, the space on another";
 
 pub(super) fn cases() -> Vec<Case> {
@@ -36,20 +39,23 @@ pub(super) fn cases() -> Vec<Case> {
 fn prepare(clients: usize) -> Result<Round, Error> {
     let served = Served::start_over(Over::Tcp)?;
     let clients = (0..clients).map(|_| served.connect()).collect::<Result<Vec<_>, _>>()?;
-    rate(&clients, PAIRS / 20)?;
-    Ok(served.rounds(move || rate(&clients, PAIRS)))
+    rate(&clients, PAIRS / 20, pair)?;
+    Ok(served.rounds(move || rate(&clients, PAIRS, pair)))
 }
 
 /// From the first client's start to the last one's end, each doing its share of so many pairs.
-fn rate(clients: &[Space], pairs: usize) -> Result<f64, Error> {
+pub(super) fn rate(clients: &[Space], pairs: usize, pair: Pair) -> Result<f64, Error> {
     let share = pairs / clients.len();
     let gate = RwLock::new(());
     let times = thread::scope(|scope| {
         // Those who are ready wait for it, so that all begin together; a failure lets them go, too.
         let closed = gate.write();
         let gate = &gate;
-        let begin = |space| thread::Builder::new().spawn_scoped(scope, move || do_share(space, share, gate));
-        let threads = clients.iter().map(begin).collect::<Result<Vec<_>, _>>();
+        let begin = |(client, space)| {
+            let share = move || do_share(space, client, share, pair, gate);
+            thread::Builder::new().spawn_scoped(scope, share)
+        };
+        let threads = clients.iter().enumerate().map(begin).collect::<Result<Vec<_>, _>>();
         drop(closed);
         let ended = |_| Error::new(Code::PeerDied, "a client ended early");
         let threads = threads.map_err(refused("start a client's thread"))?;
@@ -62,13 +68,20 @@ fn rate(clients: &[Space], pairs: usize) -> Result<f64, Error> {
 }
 
 /// When a client began, and when it was done.
-fn do_share(space: &Space, pairs: usize, gate: &RwLock<()>) -> Result<(Instant, Instant), Error> {
-    let (tuple, template) = (tuple!["pair", &[7u8; 64]], template!["pair", ?[u8]]);
+fn do_share(
+    space: &Space,
+    client: usize,
+    pairs: usize,
+    pair: Pair,
+    gate: &RwLock<()>,
+) -> Result<(Instant, Instant), Error> {
     drop(gate.read());
     let started = Instant::now();
-    for _ in 0..pairs {
-        space.out(tuple.clone())?;
-        space.take(&template)?;
-    }
+    (0..pairs).try_for_each(|number| pair(space, client, number))?;
     Ok((started, Instant::now()))
+}
+
+fn pair(space: &Space, _client: usize, _number: usize) -> Result<(), Error> {
+    space.out(tuple!["pair", &[7u8; 64]])?;
+    space.take(&template!["pair", ?[u8]]).map(drop)
 }

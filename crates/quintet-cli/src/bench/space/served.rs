@@ -41,9 +41,20 @@ impl Served {
         // A child stays where its parent was when it was started.
         let there = allowed()?.get(1).copied().map(Pin::to).transpose()?;
         let identity = over.identity(folder.path())?;
-        let (server, address) = serve(&over.address(folder.path()), identity.as_deref())?;
+        let (server, address) = serve(&over.address(folder.path()), identity.as_deref(), 1)?;
         let address = identified(&address, identity.as_deref())?;
         drop(there);
+        Ok(Served { address, server, _folder: folder })
+    }
+
+    /// Starts it in shared memory with so many managers, which are on whichever processors the system gives them.
+    ///
+    /// # Errors
+    /// The system refused, or the server did not come.
+    pub(in crate::bench) fn start_managers(managers: u8) -> Result<Served, Error> {
+        let folder =
+            tempfile::Builder::new().prefix("quintet-").tempdir().map_err(refused("make a folder"))?;
+        let (server, address) = serve(&Over::Shm.address(folder.path()), None, managers)?;
         Ok(Served { address, server, _folder: folder })
     }
 
@@ -73,12 +84,17 @@ impl Served {
 }
 
 /// Starts the server, and hears where it is: a port is the system's choice.
-fn serve(listen: &LinkAddress, identity: Option<&str>) -> Result<(Companion, LinkAddress), Error> {
+fn serve(
+    listen: &LinkAddress,
+    identity: Option<&str>,
+    managers: u8,
+) -> Result<(Companion, LinkAddress), Error> {
     let listen = listen.to_string().into();
     let identity = identity.map(|path| format!("--set=cluster.identity={path}").into());
     let arguments =
         ["serve".into(), "--cluster-id".into(), "0".into(), "--json".into(), "--listen".into(), listen];
-    let mut server = Companion::start(arguments.into_iter().chain(identity))?;
+    let spread = (managers > 1).then(|| format!("--managers={managers}").into());
+    let mut server = Companion::start(arguments.into_iter().chain(identity).chain(spread))?;
     let mut line = String::new();
     if let Some(output) = server.output() {
         BufReader::new(output).read_line(&mut line).map_err(refused("hear from the server"))?;

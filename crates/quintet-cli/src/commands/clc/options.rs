@@ -1,6 +1,7 @@
 //! The command line of a C compiler, as far as it is understood here; the rest is handed on.
 
 use quintet::{Code, Error};
+use quintet_clinda::Hoist;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -48,12 +49,14 @@ pub(super) struct Options {
     pub(super) compile: Vec<OsString>,
     /// For the linker, in their order: -l, -L, -Wl.
     pub(super) link: Vec<OsString>,
+    /// Whether operations are begun earlier than they are written.
+    pub(super) hoists: bool,
     pub(super) analysis: bool,
     pub(super) json: bool,
 }
 
 /// Options that have a value of their own behind them, and where they go.
-const WITH_VALUES: [(&str, Goes); 16] = [
+const WITH_VALUES: [(&str, Goes); 32] = [
     ("-I", Goes::Preprocess),
     ("-D", Goes::Preprocess),
     ("-U", Goes::Preprocess),
@@ -62,6 +65,20 @@ const WITH_VALUES: [(&str, Goes); 16] = [
     ("-iquote", Goes::Preprocess),
     ("-idirafter", Goes::Preprocess),
     ("-imacros", Goes::Preprocess),
+    ("-iprefix", Goes::Preprocess),
+    ("-iwithprefix", Goes::Preprocess),
+    ("-iwithprefixbefore", Goes::Preprocess),
+    ("-isysroot", Goes::Preprocess),
+    ("-A", Goes::Preprocess),
+    ("-Xpreprocessor", Goes::Preprocess),
+    ("-B", Goes::Compile),
+    ("-Xassembler", Goes::Compile),
+    ("-Xclang", Goes::Compile),
+    ("-mllvm", Goes::Compile),
+    ("-target", Goes::Compile),
+    ("-arch", Goes::Compile),
+    ("-wrapper", Goes::Compile),
+    ("--param", Goes::Compile),
     ("-MF", Goes::Dependencies),
     ("-MT", Goes::Dependencies),
     ("-MQ", Goes::Dependencies),
@@ -70,12 +87,15 @@ const WITH_VALUES: [(&str, Goes); 16] = [
     ("-Xlinker", Goes::Link),
     ("-u", Goes::Link),
     ("-T", Goes::Link),
+    ("-z", Goes::Link),
+    ("-e", Goes::Link),
 ];
 
 #[derive(Clone, Copy)]
 enum Goes {
     Preprocess,
     Dependencies,
+    Compile,
     Link,
 }
 
@@ -97,6 +117,7 @@ impl Options {
             dependencies: Vec::new(),
             compile: Vec::new(),
             link: Vec::new(),
+            hoists: false,
             analysis: false,
             json: false,
         };
@@ -125,8 +146,12 @@ impl Options {
             "-c" => self.stage = Stage::Compile,
             "--check" => self.stage = Stage::Check,
             "--emit-c" => self.stage = Stage::EmitC,
+            "-fhoist" => self.hoists = true,
+            "-fno-hoist" | "--no-hoist" => self.hoists = false,
             "--analysis" => self.analysis = true,
             "--json" => self.json = true,
+            "-x" => check_language(&value()?.to_string_lossy())?,
+            _ if text.starts_with("-x") => check_language(&text[2..])?,
             "-o" => self.output = Some(value()?.into()),
             "-E" | "-S" => {
                 return Err(bad(format!(
@@ -161,6 +186,7 @@ impl Options {
         match goes {
             Goes::Preprocess => &mut self.preprocess,
             Goes::Dependencies => &mut self.dependencies,
+            Goes::Compile => &mut self.compile,
             Goes::Link => &mut self.link,
         }
     }
@@ -173,6 +199,9 @@ impl Options {
         if let Some(output) = self.output.as_ref().filter(|_| makes_several) {
             let text = format!("-o {} names one file, and several would be made", output.display());
             return Err(bad(text));
+        }
+        if self.has_dependencies() && self.says("-MF") && self.compiled().count() > 1 {
+            return Err(bad("-MF names one file, and several would be written: leave it out".to_owned()));
         }
         let is_overwritten =
             |output: &&PathBuf| self.inputs.iter().any(|input| is_same(input.path(), output));
@@ -194,10 +223,44 @@ impl Options {
         })
     }
 
+    /// The sources of objects.
+    pub(super) fn compiled(&self) -> impl Iterator<Item = &Path> {
+        self.inputs.iter().filter(|input| !matches!(input, Input::Object(_))).map(Input::path)
+    }
+
+    /// Whether dependencies are written.
+    pub(super) fn has_dependencies(&self) -> bool {
+        self.dependencies.iter().any(|option| option == "-MD" || option == "-MMD")
+    }
+
+    /// Whether there is an option for dependencies of this name; its value may be behind it or in the same word.
+    pub(super) fn says(&self, name: &str) -> bool {
+        self.dependencies.iter().any(|option| option.to_string_lossy().starts_with(name))
+    }
+
+    /// What is begun early: reads only where all sources of a program are there, as another one may take what they find.
+    pub(super) fn hoist(&self) -> Hoist {
+        match (self.hoists, self.is_whole()) {
+            (false, _) => Hoist::Nothing,
+            (true, false) => Hoist::Puts,
+            (true, true) => Hoist::PutsAndReads,
+        }
+    }
+
     /// Whether all sources of a program are there, so that what nobody puts is missing.
     pub(super) fn is_whole(&self) -> bool {
         let has_objects = self.inputs.iter().any(|input| !matches!(input, Input::Clinda(_)));
         matches!(self.stage, Stage::Link | Stage::Check) && !has_objects
+    }
+}
+
+/// The end of a file's name says its language: C may be named, but nothing else.
+fn check_language(name: &str) -> Result<(), Error> {
+    match name {
+        "c" | "none" => Ok(()),
+        _ => Err(bad(format!(
+            "-x {name} is not there: files that end with .cl are C-Linda, with .c they are C"
+        ))),
     }
 }
 
@@ -238,6 +301,26 @@ mod tests {
     }
 
     #[test]
+    fn values_of_options_are_no_files() {
+        let line = "-x c -xnone a.cl -z relro -Xlinker -x -B lib --param a=1 -isysroot sys -Xassembler -q";
+        let options = parse(line).unwrap();
+        assert_eq!(options.inputs, [Input::Clinda("a.cl".into())]);
+        assert_eq!(options.link, ["-z", "relro", "-Xlinker", "-x"]);
+        assert_eq!(options.compile, ["-B", "lib", "--param", "a=1", "-Xassembler", "-q"]);
+        assert_eq!(options.preprocess, ["-isysroot", "sys"]);
+    }
+
+    #[test]
+    fn reads_are_begun_early_where_all_sources_are_there() {
+        let hoist = |line: &str| parse(line).unwrap().hoist();
+        assert_eq!([hoist("a.cl"), hoist("-fhoist -fno-hoist a.cl")], [Hoist::Nothing; 2]);
+        assert_eq!([hoist("-fhoist a.cl b.cl"), hoist("-fhoist --check a.cl")], [Hoist::PutsAndReads; 2]);
+        let parts = ["-fhoist -c a.cl", "-fhoist a.cl b.o", "-fhoist --emit-c a.cl"];
+        assert_eq!(parts.map(hoist), [Hoist::Puts; 3]);
+        assert_eq!(parse("-fhoist -fPIC a.cl").unwrap().compile, ["-fPIC"]);
+    }
+
+    #[test]
     fn a_program_is_whole_if_all_of_it_is_source() {
         assert!(parse("a.cl b.cl").unwrap().is_whole());
         assert!(!parse("a.cl b.o").unwrap().is_whole());
@@ -259,5 +342,9 @@ mod tests {
         refused("a.cl b.o -o a.cl", "overwrite");
         refused("--emit-c a.cl -oa.cl", "overwrite");
         refused("--json a.cl", "--check");
+        refused("-x c++ a.cl", "-x c++ is not there");
+        refused("-xassembler a.cl", "-x assembler is not there");
+        refused("-MMD -MF a.d a.cl b.c", "-MF names one file");
+        refused("-MMD -MFa.d a.cl b.c", "-MF names one file");
     }
 }

@@ -21,6 +21,14 @@ impl Report {
         self.diagnostics.extend(diagnostics);
     }
 
+    /// Shows lines as they are.
+    pub(super) fn show(&self, lines: &[String]) {
+        for line in lines {
+            // If that fails there is nobody to tell.
+            let _ = writeln!(stderr(), "{line}");
+        }
+    }
+
     pub(super) fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
     }

@@ -52,10 +52,8 @@ impl Toolchain {
     /// It cannot: then it has said why. The result is too long, or not UTF-8.
     pub(super) fn preprocess(&self, source: &Path, options: &Options) -> Result<String, Error> {
         let mut command = self.command();
-        command.arg("-E").args(&options.preprocess).args(&options.compile).args(&options.dependencies);
-        if options.dependencies.iter().any(|option| option == "-MD" || option == "-MMD") {
-            command.args(dependencies(source, options));
-        }
+        command.arg("-E").args(&options.preprocess).args(&options.compile);
+        command.args(dependencies(source, options));
         // It warns when it compiles.
         command.args(["-w", "-x", "c"]).arg(source).stderr(Stdio::inherit());
         let output = command.output().map_err(|error| Self::missing(command.get_program(), &error))?;
@@ -89,16 +87,45 @@ impl Toolchain {
         headers: &Path,
         options: &Options,
     ) -> Result<bool, Error> {
+        Self::run(self.compilation(source, written, object, headers, options))
+    }
+
+    fn compilation(
+        &self,
+        source: &Path,
+        written: &Path,
+        object: Option<&Path>,
+        headers: &Path,
+        options: &Options,
+    ) -> Command {
         let beside = source.parent().filter(|folder| !folder.as_os_str().is_empty());
         let mut command = self.command();
         command.arg("-iquote").arg(beside.unwrap_or(Path::new("."))).arg("-I").arg(headers);
         command.args(&options.preprocess).args(&options.compile);
+        // Those of C that was written are its source's, and told when that is preprocessed.
+        if source == written {
+            command.args(dependencies(source, options));
+        }
         match object {
             Some(object) => command.arg("-c").arg("-o").arg(object),
             None => command.arg("-fsyntax-only"),
         };
         command.args(["-x", "c"]).arg(written);
-        Self::run(command)
+        command
+    }
+
+    /// Looks for what is wrong with C that was written of `source`, and gives what the compiler says, in English; whether it succeeded.
+    pub(super) fn look_for_mistakes(
+        &self,
+        source: &Path,
+        written: &Path,
+        headers: &Path,
+        options: &Options,
+    ) -> Result<(bool, String), Error> {
+        let mut command = self.compilation(source, written, None, headers, options);
+        command.env("LC_ALL", "C").stdout(Stdio::inherit());
+        let output = command.output().map_err(|error| Self::missing(command.get_program(), &error))?;
+        Ok((output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned()))
     }
 
     /// Compiles a file of the run-time.
@@ -157,19 +184,29 @@ fn is_this(program: &Path) -> bool {
     }
 }
 
-/// Where the dependencies of a source are written, and of what they are those, unless that is said.
+/// The options for dependencies of a source: where they are written, and of what they are those, unless that is said.
 fn dependencies(source: &Path, options: &Options) -> Vec<OsString> {
-    let says = |name: &str| options.dependencies.iter().any(|option| option == name);
-    let object = options
-        .output
-        .clone()
-        .unwrap_or_else(|| Path::new(source.file_name().unwrap_or_default()).with_extension("o"));
-    let mut all: Vec<OsString> = Vec::new();
-    if !says("-MF") {
-        all.extend(["-MF".into(), object.with_extension("d").into()]);
+    let mut all = options.dependencies.clone();
+    if !options.has_dependencies() {
+        return all;
     }
-    if !says("-MT") && !says("-MQ") {
-        all.extend(["-MT".into(), object.into()]);
+    let name = Path::new(source.file_name().unwrap_or_default());
+    let made = options.output.clone().unwrap_or_else(|| name.with_extension("o"));
+    if !options.says("-MF") {
+        // A file for each source, where they are made into one.
+        let beside = match &options.output {
+            Some(output) if options.compiled().count() > 1 => {
+                let mut both = output.file_stem().unwrap_or_default().to_owned();
+                both.push("-");
+                both.push(name);
+                output.with_file_name(both)
+            }
+            _ => made.clone(),
+        };
+        all.extend(["-MF".into(), beside.with_extension("d").into()]);
+    }
+    if !options.says("-MT") && !options.says("-MQ") {
+        all.extend(["-MT".into(), made.into()]);
     }
     all
 }

@@ -5,11 +5,12 @@ use super::starting;
 use super::up::Places;
 use crate::commands::identity::environment;
 use crate::commands::init::host_name;
+use crate::connection::own_settings;
 use crate::output::{print, print_json};
 use crate::telemetry::TelemetryArguments;
 use clap::Args;
 use core::str::FromStr;
-use quintet::{Code, Error};
+use quintet::{Code, Error, LinkConfig};
 use quintet_agent::{Invitation, PORT, join};
 use serde_json::json;
 use std::path::PathBuf;
@@ -91,6 +92,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         address: arguments.places.address.clone(),
         starts_agent: !arguments.no_up,
     };
+    if !arguments.no_up {
+        // What the agent would refuse is known before the token is used up, as whether its own port is free.
+        let settings = own_settings()?;
+        arguments.telemetry.look(&settings)?;
+        LinkConfig::from_settings(&settings)?;
+    }
     let joined = join(&invitation).map_err(refused)?;
     let (name, node) = (&invitation.name, joined.node.0);
     if !arguments.json {
@@ -124,6 +131,18 @@ fn joined_all_the_same(error: &Error, cluster: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_has_joined_and_cannot_start_its_agent_is_told_what_to_type_now() {
+        let refused = Error::new(Code::Resource, "listen at 127.0.0.1:9464: Address already in use");
+        let told = joined_all_the_same(&refused, "lab");
+        assert_eq!(told.code(), Code::Resource);
+        assert!(
+            told.text().contains("127.0.0.1:9464")
+                && told.text().contains("joined all the same: quintet up lab starts"),
+            "{told}"
+        );
+    }
 
     #[test]
     fn a_place_is_read_or_refused_with_what_to_write() {

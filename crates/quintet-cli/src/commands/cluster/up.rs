@@ -3,7 +3,7 @@
 use super::place::ClusterName;
 use super::refused;
 use super::starting::{self, READY};
-use crate::connection::{link_config, own_settings, space_config, spaces_config};
+use crate::connection::{own_settings, space_config, spaces_config};
 use crate::descriptors;
 use crate::interrupt::on_interrupt;
 use crate::log::{Sink, to_standard_error};
@@ -11,7 +11,7 @@ use crate::metrics::Part;
 use crate::output::{print_json, print_line, tell};
 use crate::telemetry::TelemetryArguments;
 use clap::Args;
-use quintet::{CodeGrants, CodeWatch, Error, Event, Identity, ServeConfig, Server, ServerMeter};
+use quintet::{CodeGrants, CodeWatch, Error, Event, Identity, LinkConfig, ServeConfig, Server, ServerMeter};
 use quintet_agent::log::{LONGEST, LineFile, Log};
 use quintet_agent::{
     Agent, AgentConfig, Notice, NoticeLine, Processes, Record, ServedSpace, SpacePlan, StartSpace,
@@ -94,7 +94,7 @@ fn stay(folder: &Path, arguments: &Arguments) -> Result<ExitCode, Error> {
         listen: places.listen.clone(),
         address: places.address.clone(),
         processes: processes()?,
-        space: Some(space(&settings, &serving)),
+        space: Some(space(&settings, &serving)?),
         told: Arc::new(move |notice: &Notice| match notice {
             Notice::Ready => ready.make(),
             Notice::Ends => {
@@ -259,10 +259,11 @@ impl Announcement {
 }
 
 /// How the cluster's space is served: with the limits that the settings say, as by `quintet serve`.
-fn space(settings: &Settings, serving: &Serving) -> StartSpace {
+fn space(settings: &Settings, serving: &Serving) -> Result<StartSpace, Error> {
     let serving = serving.clone();
-    let (space, spaces, link) = (space_config(settings), spaces_config(settings), link_config(settings));
-    Arc::new(move |plan: SpacePlan| {
+    let (space, spaces, link) =
+        (space_config(settings), spaces_config(settings), LinkConfig::from_settings(settings)?);
+    Ok(Arc::new(move |plan: SpacePlan| {
         let SpacePlan { places, cluster, events, code, refused } = plan;
         let (events, code) = (Some(events), Some(CodeWatch { grants: code, refused }));
         let config = ServeConfig { cluster, space, spaces, link, events, code, ..ServeConfig::default() };
@@ -270,7 +271,7 @@ fn space(settings: &Settings, serving: &Serving) -> StartSpace {
         serving.set(Some(server.meter()));
         let served: Box<dyn ServedSpace> = Box::new(Served(server, serving.clone()));
         Ok(served)
-    })
+    }))
 }
 
 /// What of this agent tells metrics: the space only while this machine serves it.

@@ -7,8 +7,7 @@ use super::happening::Happening;
 use super::hosts::{Hosts, Placement};
 use super::slurm::Agents;
 use super::{Arguments, own_workers};
-use crate::connection::link_config;
-use quintet::{Code, Error, LinkAddress};
+use quintet::{Code, Error, LinkAddress, LinkConfig};
 use quintet_settings::Settings;
 use std::path::Path;
 use std::sync::mpsc::Sender;
@@ -45,7 +44,8 @@ impl Elsewhere {
             }
             None => (Cluster::of_this_machine()?, &arguments.hosts[..]),
         };
-        let mut hosts = Hosts::connect(&cluster, names, &link_config(settings), printer, tell)?;
+        let mut hosts =
+            Hosts::connect(&cluster, names, &LinkConfig::from_settings(settings)?, printer, tell)?;
         hosts.plan(arguments.place.unwrap_or(Placement::RoundRobin), workers);
         let cluster = Some(cluster).filter(|_| hosts.are_several() && workers > 0);
         let files = cluster.as_ref().map(|cluster| sent(arguments, cluster, &hosts, printer)).transpose()?;

@@ -9,11 +9,11 @@ use super::machine::{BUSY_PAUSE, Machine, Started};
 use crate::commands::supervise_child::supervised;
 use crate::connection::refused;
 use crate::python::is_script;
-use quintet::{Code, Error, LinkAddress, LinkConfig};
+use quintet::{Code, Error, LinkAddress, LinkConfig, Packets};
 use quintet_launch::{JOB_VARIABLE, Program, Start};
 use quintet_settings::{
-    LINK_KEEP_ALIVE_MS, LINK_RESUME_WINDOW_MS, LINK_SILENCE_LIMIT_MS, LINK_SPIN_US, LINK_WINDOW_BYTES,
-    LINK_WINDOW_FRAMES, Number, Setting,
+    LINK_KEEP_ALIVE_MS, LINK_PACK, LINK_RESUME_WINDOW_MS, LINK_SILENCE_LIMIT_MS, LINK_SPIN_US,
+    LINK_TWO_PACKETS, LINK_WINDOW_BYTES, LINK_WINDOW_FRAMES, Number, Setting,
 };
 use std::ffi::{OsStr, OsString};
 use std::io::{IsTerminal, stderr, stdin};
@@ -172,9 +172,14 @@ impl Launch {
             (variable(&LINK_WINDOW_FRAMES), link.window.slots.to_string()),
             (variable(&LINK_WINDOW_BYTES), link.window.bytes.to_string()),
             (variable(&LINK_SPIN_US), link.spin.as_micros().to_string()),
+            (
+                Setting::Switch(&LINK_TWO_PACKETS).environment_name(),
+                (link.packets == Packets::Two).to_string(),
+            ),
             (variable(&LINK_KEEP_ALIVE_MS), link.keep_alive.as_millis().to_string()),
             (variable(&LINK_SILENCE_LIMIT_MS), link.silence_limit.as_millis().to_string()),
             (variable(&LINK_RESUME_WINDOW_MS), link.resume_window.as_millis().to_string()),
+            (Setting::Text(&LINK_PACK).environment_name(), link.packing.to_string()),
             ("QUINTET_WORKERS".to_owned(), self.workers.to_string()),
             (JOB_VARIABLE.to_owned(), self.job_name()),
             ("QUINTET_VERSION".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),

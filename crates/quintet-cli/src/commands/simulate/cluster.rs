@@ -1,18 +1,24 @@
 //! `quintet simulate cluster`.
 
+use super::progress;
+use crate::interrupt::on_interrupt;
 use crate::output::print;
 use clap::Args;
 use quintet::{Code, Error};
 use quintet_contract::Span;
-use quintet_predict::{CONFIDENCE, Cluster, FarmRun, Job, Row, study};
+use quintet_model::Watch;
+use quintet_predict::{CONFIDENCE, Cluster, FarmRun, Job, Row, study_watched};
 use quintet_simulate::statistics::Interval;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 
 #[derive(Args)]
 #[command(
-    after_help = "docs/cluster.md lists every key of the two files.\n\nExample:\n  quintet simulate cluster models/lab-10g.toml examples/farm.toml --workers 1,2,4,8 --seeds 10"
+    after_help = "docs/cluster.md lists every key of the two files. Ctrl-C shows the rows that are finished, and says which are not; the exit status is 130 then.\n\nExample:\n  quintet simulate cluster models/lab-10g.toml examples/farm.toml --workers 1,2,4,8 --seeds 10"
 )]
 pub(crate) struct Arguments {
     /// The machines and what joins them
@@ -40,18 +46,43 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     if workers.is_empty() {
         workers.push(job.workers);
     }
-    let rows = study(&cluster, &job, &workers, arguments.seeds);
+    let stop = Arc::new(AtomicBool::new(false));
+    let told = Arc::clone(&stop);
+    on_interrupt(move |_| told.store(true, Relaxed))?;
+    let bar = progress(workers.len() as u64 * arguments.seeds);
+    let watch = Watch { stop: &stop, ended: &|| bar.inc(1) };
+    let rows = study_watched(&cluster, &job, &workers, arguments.seeds, &watch);
+    bar.finish_and_clear();
     let rows = rows.map_err(|error| Error::new(Code::BadValue, error.to_string()))?;
     let text = match arguments.json {
         true => rows.iter().map(|row| format!("{}\n", as_json(row, &job))).collect(),
+        false if rows.is_empty() => String::new(),
         false => in_words(&rows, &job),
     };
     print(&text)?;
+    interrupted(&rows, workers.len(), arguments.seeds)?;
     let failed: usize = rows.iter().map(|row| row.failures.len()).sum();
     if failed > 0 {
         return Err(Error::new(Code::BadValue, format!("{failed} runs failed, as is said with their rows")));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What is missing of what was asked for.
+///
+/// # Errors
+/// [`Code::Cancelled`]: something is.
+fn interrupted(rows: &[Row], asked: usize, seeds: u64) -> Result<(), Error> {
+    let is_whole = |row: &&Row| row.made() as u64 == seeds;
+    let whole = rows.iter().filter(is_whole).count();
+    if whole == asked {
+        return Ok(());
+    }
+    let part = rows.iter().find(|row| !is_whole(row));
+    let part =
+        part.map(|row| format!("; that of {} workers has {} of its {seeds} runs", row.workers, row.made()));
+    let text = format!("{whole} of {asked} rows were finished{}", part.unwrap_or_default());
+    Err(Error::new(Code::Cancelled, text))
 }
 
 /// A column: its head, its width, and what it says of a row.

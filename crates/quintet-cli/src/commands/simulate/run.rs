@@ -10,13 +10,13 @@ pub(crate) mod scale;
 mod table;
 mod trace;
 
+use super::progress;
 use crate::connection::refused;
 use crate::interrupt::on_interrupt;
 use crate::output::{first, print, tell};
 use crate::whole_file;
 pub(crate) use arguments::{Arguments, setting};
 use broken::{Broken, broken};
-use indicatif::{ProgressBar, ProgressStyle};
 use pattern::Pattern;
 use quintet::Error;
 use quintet_model::{Axis, Cell, Model, ModelError, Watch, nearest};
@@ -28,7 +28,6 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Duration;
 
 /// Everything the runs gave, and how they were asked for.
 struct Outcome<'a> {
@@ -114,11 +113,7 @@ fn wrong(error: ModelError) -> Error {
 fn simulate(arguments: &Arguments, model: &Model, stop: &AtomicBool) -> Result<Vec<Cell>, ModelError> {
     let seeds: Vec<u64> = (0..arguments.seeds).map(|seed| arguments.first_seed.wrapping_add(seed)).collect();
     let cells: u64 = arguments.axes.iter().map(|axis| axis.values.len() as u64).product();
-    // It draws nothing where standard error is not a terminal.
-    let bar = ProgressBar::new(cells * arguments.seeds);
-    let style = ProgressStyle::with_template("{bar:30} {pos} of {len} runs, {per_sec}, {eta} left");
-    bar.set_style(style.expect("the template is well-formed"));
-    bar.enable_steady_tick(Duration::from_millis(500));
+    let bar = progress(cells * arguments.seeds);
     let watch = Watch { stop, ended: &|| bar.inc(1) };
     let cells = model.grid(&arguments.axes, &seeds, Some(&watch));
     bar.finish_and_clear();

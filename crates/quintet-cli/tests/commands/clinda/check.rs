@@ -45,6 +45,21 @@ fn the_c_compilers_own_errors_name_the_line_of_the_source() {
     fs::write(&source, "void real_main(void)\n{\n    int n;\n    in(\"n\",\n       ?n);\n    n = missing;\n    out(\"n\", 1);\n}\n").unwrap();
     let (code, said) = clc(["clc", "--check", text(&source)]);
     assert!(code == 1 && said.contains("a.cl:6:") && said.contains("missing"), "{said}");
+    let (code, said) = clc(["clc", "--check", "--json", "-Wall", text(&source)]);
+    let found = object(&said);
+    let first = &found["diagnostics"][0];
+    assert_eq!(
+        (code, &found["ok"], &first["severity"], &first["line"], &first["source"]),
+        (1, &Value::Bool(false), &"error".into(), &6.into(), &"    n = missing;".into()),
+        "{said}"
+    );
+    assert!(first["file"].as_str().unwrap().ends_with("a.cl") && first["column"] == 9, "{said}");
+    // A warning alone leaves a program that can be compiled.
+    fs::write(&source, "void real_main(void)\n{\n    int unused;\n    out(\"n\", 1);\n}\n").unwrap();
+    let (code, said) = clc(["clc", "--check", "--json", "-Wall", text(&source)]);
+    let found = object(&said);
+    assert_eq!((code, &found["diagnostics"][0]["severity"]), (0, &"warning".into()), "{said}");
+    assert!(found["diagnostics"][0]["message"].as_str().unwrap().contains("unused"), "{said}");
 }
 
 #[test]

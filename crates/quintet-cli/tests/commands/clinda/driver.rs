@@ -98,6 +98,23 @@ fn make_builds_with_it_and_again_what_has_changed() {
 }
 
 #[test]
+fn each_source_of_a_program_has_dependencies_of_its_own() {
+    let folder = sources();
+    fs::write(folder.join("plain.c"), "#include \"shared.h\"\nint square(int x) { return x * x; }\n")
+        .unwrap();
+    let path = |name: &str| text(&folder.join(name)).to_owned();
+    let arguments = ["clc", "-MMD", "-x", "c", &path("main.cl"), &path("plain.c"), "-o", &path("both")];
+    assert_eq!(clc(arguments), (0, String::new()));
+    assert_eq!(alone(&folder.join("both"), &[]), (0, "sum 14".to_owned()));
+    for (name, source) in [("both-main.d", "main.cl"), ("both-plain.d", "plain.c")] {
+        let written = fs::read_to_string(folder.join(name)).unwrap();
+        let (made, of) = written.split_once(": ").unwrap();
+        assert_eq!(made, path("both"));
+        assert!(of.contains(&path(source)) && of.contains("shared.h"), "{written}");
+    }
+}
+
+#[test]
 fn a_build_may_name_it_as_its_c_compiler() {
     let folder = sources();
     let compiler = format!("{} clc", env!("CARGO_BIN_EXE_quintet"));

@@ -4,6 +4,7 @@ use super::machine::{Machine, object};
 use crate::tool::{result, wait_until};
 use quintet_testbed::{Program, TempDir};
 use std::fs::{self, Permissions};
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 
 #[test]
@@ -13,6 +14,26 @@ fn join_says_what_the_cluster_is_called_here() {
     let at = format!("labx@{}", a.place);
     let said = b.does(&["join", &at, &a.token(), "--name", "b", "--listen", &b.place]);
     assert!(said.contains("this machine calls it labx") && said.contains("quintet://labx"), "{said}");
+    b.does(&["down"]);
+}
+
+#[test]
+fn what_an_agent_would_refuse_is_said_before_the_token_is_used() {
+    let (a, b) = (Machine::founded(), Machine::new("b"));
+    let taken = TcpListener::bind("127.0.0.1:0").expect("some port is free");
+    let taken_at = taken.local_addr().expect("it listens").to_string();
+    let (at, token) = (format!("lab@{}", a.place), a.token());
+    let join = ["join", &at, &token, "--name", "b", "--listen", &b.place];
+    for (options, status, words) in [
+        (["--metrics", &taken_at], 71, ["listen at", "--metrics"]),
+        (["--metrics", "0.0.0.0:0"], 77, ["--metrics", "--metrics-open"]),
+        (["--log", "loud"], 65, ["the filter of events", "loud"]),
+    ] {
+        b.is_refused(&[&join[..], &options].concat(), status, &words);
+        assert!(!b.lab().exists(), "nothing is left of what was refused");
+    }
+    // Nothing of this has used it.
+    b.does(&[&join[..], &["--metrics", "127.0.0.1:0"]].concat());
     b.does(&["down"]);
 }
 

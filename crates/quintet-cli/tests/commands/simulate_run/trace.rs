@@ -147,6 +147,64 @@ fn a_message_is_followed_from_who_sends_it_to_who_receives_it() {
     }
 }
 
+/// Three messages of 1000 bytes over a link, by `with` its parameters, one of them beside the two processors that it joins.
+fn over_a_link(with: &str) -> BTreeMap<u64, Vec<(String, String, Option<u64>)>> {
+    let folder = TempDir::new().unwrap();
+    let (model, path) = (folder.join("link.toml"), folder.join("run.pftrace"));
+    let written = r#"
+        [model]
+        name = "link"
+        end = "10 ms"
+        [processor.here]
+        [processor.there]
+        [device.line]
+        kind = "link"
+        stations = ["here", "there"]
+        WITH
+        [module.ask]
+        on = "here"
+        start = "0 s"
+        do = [{ send = "note", to = "look" }, { ask = "data", to = "answer", through = "line", bytes = "1000 B", timeout = "9 ms" }]
+        [module.look]
+        on = "here"
+        waits_for = { note = 1 }
+        [module.answer]
+        on = "there"
+        waits_for = { data = 1 }
+        do = [{ reply = "data", bytes = "2000 B" }]
+    "#;
+    std::fs::write(&model, written.replace("WITH", with)).unwrap();
+    let (status, said) = simulate(&[text(&model), "--seeds", "1", "--trace", text(&path)]);
+    assert_eq!(status, 0, "{said}");
+    flows(&std::fs::read(&path).unwrap())
+}
+
+#[test]
+fn a_message_over_a_link_is_followed_too() {
+    let told = |track: &str, name: &str, bytes| (track.to_owned(), name.to_owned(), Some(bytes));
+    let [ask, answered, answer, heard] = [
+        told("here", "sends data", 1000),
+        told("there", "receives data", 1000),
+        told("there", "sends a reply", 2000),
+        told("here", "receives a reply", 2000),
+    ];
+    // Nothing of it is told of what stays on one processor.
+    let both: Vec<_> = over_a_link("delay = \"2 ms\"").into_values().collect();
+    assert_eq!(both, [vec![ask.clone(), answered.clone()], vec![answer.clone(), heard.clone()]]);
+    let at_once: Vec<_> = over_a_link("").into_values().collect();
+    assert_eq!(at_once, both);
+    let late: Vec<_> = over_a_link("delay = \"8 ms\"").into_values().collect();
+    assert_eq!(
+        late,
+        [vec![ask.clone(), answered.clone()], vec![answer]],
+        "the run ends before the reply is there"
+    );
+    let lost: Vec<_> = over_a_link("loss = 1").into_values().collect();
+    assert_eq!(lost, [vec![ask.clone()]]);
+    let twice = over_a_link("duplicates = 1").into_values().next().expect("it is sent");
+    assert_eq!(twice, [ask, answered.clone(), answered]);
+}
+
 #[test]
 fn the_documents_commands_that_trace_write_a_trace() {
     let folder = TempDir::new().unwrap();

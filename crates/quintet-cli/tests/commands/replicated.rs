@@ -1,0 +1,179 @@
+//! `serve --policy replicated`: three processes, of which whichever leads is killed again and again, and two at once.
+
+use crate::tool::{LONG, quintet, result, text};
+use quintet::{Error, Lab, LinkAddress, Space, SpaceAddress, template, tuple};
+use quintet_testbed::{Child, TempDir};
+use std::collections::BTreeMap;
+use std::net::TcpListener;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::time::Duration;
+
+const LEASE: Duration = Duration::from_secs(10);
+
+struct Group {
+    folder: TempDir,
+    places: Vec<String>,
+    servers: Vec<Child>,
+}
+
+impl Group {
+    fn start() -> Group {
+        let listeners: Vec<TcpListener> = (0..3).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
+        let places = listeners.iter().map(|listener| listener.local_addr().unwrap().to_string()).collect();
+        drop(listeners);
+        let mut group = Group { folder: TempDir::new().unwrap(), places, servers: Vec::new() };
+        group.servers = (1..=3).map(|replica| group.serve(replica)).collect();
+        group
+    }
+
+    fn serve(&self, replica: usize) -> Child {
+        let (number, log) = (replica.to_string(), self.folder.join(replica.to_string()));
+        let replicas = self.places.join(",");
+        let words = ["serve", "--policy", "replicated", "--replica", &number, "--replicas", &replicas];
+        let server = quintet(words.into_iter().chain(["--log-dir", text(&log)]));
+        server.output().wait_for("serving at", LONG).unwrap_or_else(|| panic!("{}", server.output().text()));
+        server
+    }
+
+    fn address(&self) -> SpaceAddress {
+        let address = |place: &String| format!("tcp:{place}").parse::<LinkAddress>().unwrap();
+        SpaceAddress::Replicas(self.places.iter().map(address).collect())
+    }
+
+    fn connect(&self) -> Space {
+        Lab::connect(self.address(), 0, LEASE).expect("one leads").space()
+    }
+
+    /// Which replica leads, as the first that runs has said last.
+    fn leader(&self) -> usize {
+        let said = |at: usize| {
+            let lines = self.servers[at].output().text();
+            let last = lines.lines().rfind(|line| line.ends_with(" leads"))?.to_owned();
+            let other = last.split("replica ").nth(1).and_then(|rest| rest.split(' ').next()?.parse().ok());
+            Some(other.unwrap_or(at + 1))
+        };
+        (0..3).find_map(said).expect("one has said so")
+    }
+
+    fn kill_and_start(&mut self, replica: usize) {
+        self.servers[replica - 1].kill().unwrap();
+        self.servers[replica - 1] = self.serve(replica);
+    }
+}
+
+#[derive(Clone, Copy, Default, Debug)]
+struct Item {
+    is_put: bool,
+    taken: u32,
+}
+
+type Account = BTreeMap<i64, Item>;
+
+fn number(tuple: &quintet::Tuple) -> i64 {
+    i64::try_from(tuple[1].clone()).unwrap()
+}
+
+/// Puts and takes until it is over, over one connection.
+///
+/// # Errors
+/// A call failed.
+fn session(
+    space: &Space,
+    mut next: i64,
+    account: &Mutex<Account>,
+    (told, is_over): (&Sender<()>, &AtomicBool),
+) -> Result<(), Error> {
+    while !is_over.load(Ordering::Acquire) {
+        next += 1;
+        account.lock().unwrap().entry(next).or_default();
+        space.out(tuple!["item", next])?;
+        account.lock().unwrap().entry(next).or_default().is_put = true;
+        if next % 2 == 0 {
+            let taken = space.take_if(&template!["item", ?i64])?;
+            let mut account = account.lock().unwrap();
+            taken.iter().for_each(|tuple| account.entry(number(tuple)).or_default().taken += 1);
+        }
+        // Who waits for it has given up.
+        let _ = told.send(());
+    }
+    Ok(())
+}
+
+#[test]
+fn no_call_fails_and_no_take_is_lost_or_repeated_whichever_leader_is_killed() {
+    let kills = std::env::var("QUINTET_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(4);
+    let mut group = Group::start();
+    let (account, is_over) = (Mutex::<Account>::default(), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        let (told, is_told) = channel();
+        for worker in 0..3i64 {
+            let (told, space, account, is_over) = (told.clone(), group.connect(), &account, &is_over);
+            scope.spawn(move || {
+                session(&space, worker * 1_000_000_000, account, (&told, is_over)).expect("no call fails");
+            });
+        }
+        drop(told);
+        for round in 0..kills {
+            for _ in 0..20 + round * 7 % 40 {
+                is_told.recv_timeout(LONG).expect("the clients get on");
+            }
+            let leader = group.leader();
+            group.kill_and_start(leader);
+        }
+        is_told.recv_timeout(LONG).expect("the clients get on");
+        is_over.store(true, Ordering::Release);
+    });
+    let space = group.connect();
+    let left: Vec<i64> = std::iter::from_fn(|| space.take_if(&template!["item", ?i64]).unwrap())
+        .map(|tuple| number(&tuple))
+        .collect();
+    let items = &*account.lock().unwrap();
+    for (number, item) in items {
+        let left = left.iter().filter(|left| *left == number).count();
+        let found = left + usize::try_from(item.taken).unwrap();
+        assert!(item.is_put && found == 1, "item {number} was given {found} times: {item:?}, {left} left");
+    }
+    assert!(left.iter().all(|item| items.contains_key(item)), "nobody has put others");
+}
+
+#[test]
+fn two_of_three_that_are_killed_stop_it_and_one_of_them_lets_it_go_on() {
+    let mut group = Group::start();
+    group.connect().out(tuple!["item", 1i64]).unwrap();
+    let leader = group.leader();
+    let others: Vec<usize> = (1..=3).filter(|replica| *replica != leader).collect();
+    for other in &others {
+        group.servers[other - 1].kill().unwrap();
+    }
+    let stopped = &group.servers[leader - 1];
+    while !stopped.output().text().contains("no replica leads") {
+        stopped.output().next_line(LONG).unwrap_or_else(|| panic!("{}", stopped.output().text()));
+    }
+    group.servers[others[0] - 1] = group.serve(others[0]);
+    assert_eq!(group.connect().count(&template!["item", ?i64]).unwrap(), 1);
+}
+
+#[test]
+fn what_cannot_be_replicated_is_refused_with_what_to_say() {
+    let folder = TempDir::new().unwrap();
+    let (log, recording) = (folder.join("log"), folder.join("recording"));
+    let with_log = ["serve", "--policy", "replicated", "--log-dir", text(&log)];
+    let three = "127.0.0.1:1,127.0.0.1:2,127.0.0.1:3";
+    for (words, expected) in [
+        (&["--replica", "1"][..], "--replicas"),
+        (&[], "--replica N"),
+        (&["--replica", "4", "--replicas", three], "replica 4 is none of the 3"),
+        (&["--replica", "1", "--replicas", "127.0.0.1:1,127.0.0.1:2"], "three or five"),
+        (&["--replica", "1", "--replicas", "127.0.0.1:1"], "with commas between"),
+        (&["--replica", "1", "--replicas", "pigeon,127.0.0.1:2,x:3"], "the replica \"pigeon\""),
+        (&["--replica", "1", "--replicas", three, "--record", text(&recording)], "--record"),
+    ] {
+        let (code, said) = result(quintet(with_log.iter().chain(words).copied()));
+        assert!(code != 0 && said.contains(expected), "{words:?}: {code} {said}");
+    }
+    let (code, said) = result(quintet(["serve", "--replica", "1", "--replicas", three]));
+    assert!(code != 0 && said.contains("--policy replicated"), "{said}");
+    assert!(!log.exists() && !recording.exists(), "nothing was made");
+}

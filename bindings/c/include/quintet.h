@@ -121,6 +121,10 @@ typedef enum {
      */
     QUINTET_SPACE_EXISTS = 26,
     /**
+     * Events behind that number are kept no more.
+     */
+    QUINTET_TOO_OLD = 27,
+    /**
      * A defect of the library.
      */
     QUINTET_INTERNAL = 255,
@@ -198,6 +202,11 @@ typedef struct quintet_server quintet_server;
  * A tuple space. It is its lab's; any threads may use it at once.
  */
 typedef struct quintet_space quintet_space;
+
+/**
+ * The named spaces of a server, by name, as they were when the list was made.
+ */
+typedef struct quintet_spaces quintet_spaces;
 
 /**
  * A tuple or a template.
@@ -285,6 +294,100 @@ typedef struct {
     uint64_t reserved[6];
 } quintet_state;
 
+typedef quintet_tuple **Place;
+
+/**
+ * What a named space is made with. All zero: the server's defaults.
+ */
+typedef struct {
+    /**
+     * What holds its tuples: "volatile", "logged", "replicated=N"; NULL is "volatile".
+     */
+    const char *policy;
+    /**
+     * Bytes of tuples that it holds at most; 0: 64 MiB.
+     */
+    uint64_t max_bytes;
+    /**
+     * Tuples that it holds at most; 0: 1048576.
+     */
+    uint64_t max_tuples;
+    /**
+     * Whether only some may use it: those whose identities follow, and, if that is set, who comes from the server's own machine.
+     */
+    bool is_restricted;
+    /**
+     * Whether who comes from the server's own machine may.
+     */
+    bool allow_own_machine;
+    /**
+     * Identities of 32 bytes each, one behind the other; NULL if there are none.
+     */
+    const uint8_t *allow;
+    /**
+     * How many there are, at most 128.
+     */
+    size_t allow_count;
+    /**
+     * Zero; later versions may have more settings.
+     */
+    uint64_t reserved[4];
+} quintet_space_settings;
+
+/**
+ * A named space, as a list shows it. Its texts are good until the next row is asked for, or the list is freed.
+ */
+typedef struct {
+    /**
+     * What it is called.
+     */
+    const char *name;
+    /**
+     * What holds its tuples.
+     */
+    const char *policy;
+    /**
+     * Bytes of tuples that it holds at most.
+     */
+    uint64_t max_bytes;
+    /**
+     * Tuples that it holds at most.
+     */
+    uint64_t max_tuples;
+    /**
+     * Tuples that can be seen.
+     */
+    uint64_t tuples;
+    /**
+     * Bytes that count against its limit.
+     */
+    uint64_t bytes;
+    /**
+     * Tuples that are leased, or were taken and may still go back.
+     */
+    uint64_t hidden;
+    /**
+     * Takes and reads that wait.
+     */
+    uint64_t waiters;
+    /**
+     * Leases.
+     */
+    uint64_t leases;
+    /**
+     * Puts that wait for room.
+     */
+    uint64_t parked;
+    /**
+     * Whether only some may use it.
+     */
+    bool is_restricted;
+    /**
+     * Zero; later versions may have more numbers.
+     */
+    uint64_t reserved[4];
+} quintet_space_row;
+
 /**
  * What a listing says of a tuple.
  */
@@ -322,6 +425,8 @@ typedef struct {
      */
     uint64_t reserved[4];
 } quintet_row;
+
+typedef quintet_pending **PendingPlace;
 
 /**
  * Is called once an outcome is there.
@@ -814,6 +919,146 @@ quintet_status quintet_space_count(quintet_space *space, const quintet_tuple *wa
 quintet_status quintet_space_status(quintet_space *space, quintet_state *state);
 
 /**
+ * Takes the oldest matching tuple and puts `count` others in its place, at one instant: nobody sees the space between the two. Waits for a match. A template
+ * of values only is compare-and-swap. `tuple` is what was taken, to be freed with `quintet_tuple_free`. Interrupted, it has happened or it has not.
+ *
+ * Fails with `QUINTET_TIMED_OUT`; `QUINTET_SPACE_FULL` if there is no room for what would be put, and what matches stays; `QUINTET_TOO_LARGE` if there never is;
+ * `QUINTET_BAD_VALUE` for what is no template or no tuple, and for no tuple at all; `QUINTET_MALFORMED` of a server from before replacements.
+ */
+quintet_status quintet_space_replace(quintet_space *space,
+                                     const quintet_tuple *wanted,
+                                     const quintet_tuple *const *tuples,
+                                     size_t count,
+                                     int64_t timeout_ms,
+                                     Place tuple);
+
+/**
+ * As `quintet_space_replace` if there is a match. Else `tuple` is NULL, and the status `QUINTET_OK`: nothing was put.
+ *
+ * Fails as `quintet_space_replace`.
+ */
+quintet_status quintet_space_replace_if(quintet_space *space,
+                                        const quintet_tuple *wanted,
+                                        const quintet_tuple *const *tuples,
+                                        size_t count,
+                                        Place tuple);
+
+/**
+ * Takes the oldest tuple that matches one of `count` templates, 1 to 32, waiting for one. `which` counts the templates from 0; it is the first
+ * that matches. The tuple is to be freed with `quintet_tuple_free`.
+ *
+ * Fails with `QUINTET_TIMED_OUT`, whose text says of each template what nearly matched; `QUINTET_BAD_VALUE` for what is no template, for none and for too
+ * many; `QUINTET_MALFORMED` of a server from before selects.
+ */
+quintet_status quintet_space_select(quintet_space *space,
+                                    const quintet_tuple *const *wanted,
+                                    size_t count,
+                                    int64_t timeout_ms,
+                                    size_t *which,
+                                    Place tuple);
+
+/**
+ * As `quintet_space_select`; the tuple stays.
+ *
+ * Fails as `quintet_space_select`.
+ */
+quintet_status quintet_space_select_read(quintet_space *space,
+                                         const quintet_tuple *const *wanted,
+                                         size_t count,
+                                         int64_t timeout_ms,
+                                         size_t *which,
+                                         Place tuple);
+
+/**
+ * As `quintet_space_select` if there is such a tuple. Else `tuple` is NULL, and the status `QUINTET_OK`: at one instant there was none.
+ *
+ * Fails as `quintet_space_select`.
+ */
+quintet_status quintet_space_select_if(quintet_space *space,
+                                       const quintet_tuple *const *wanted,
+                                       size_t count,
+                                       size_t *which,
+                                       Place tuple);
+
+/**
+ * As `quintet_space_select_if`; the tuple stays.
+ *
+ * Fails as `quintet_space_select`.
+ */
+quintet_status quintet_space_select_read_if(quintet_space *space,
+                                            const quintet_tuple *const *wanted,
+                                            size_t count,
+                                            size_t *which,
+                                            Place tuple);
+
+/**
+ * As `quintet_space_select`, under a lease, to be freed with `quintet_lease_free`.
+ *
+ * Fails as `quintet_space_select`; `QUINTET_RESOURCE` if there is no thread to renew it.
+ */
+quintet_status quintet_space_select_lease(quintet_space *space,
+                                          const quintet_tuple *const *wanted,
+                                          size_t count,
+                                          int64_t timeout_ms,
+                                          size_t *which,
+                                          quintet_lease **lease);
+
+/**
+ * Opens the named space `name`, which somebody has created. It is freed with `quintet_space_free`.
+ *
+ * Fails with `QUINTET_NO_SUCH_SPACE`, whose message names those that are there, `QUINTET_NOT_ALLOWED` if its creation named others, or
+ * `QUINTET_BAD_VALUE` for what is no name.
+ */
+quintet_status quintet_lab_open_space(quintet_lab *lab,
+                                      const char *name,
+                                      quintet_space **space);
+
+/**
+ * Creates the named space `name`, and opens it; `settings` may be NULL. One that is there with the same settings is as good: several processes may begin
+ * with this. It is freed with `quintet_space_free`.
+ *
+ * Fails with `QUINTET_SPACE_EXISTS` if it is there with other settings, `QUINTET_SPACE_FULL` if the server has no room for its quota or for one more
+ * space, `QUINTET_BAD_VALUE` for what is no name or no policy, or one that the server cannot keep, or `QUINTET_TOO_LARGE` for more than 128 identities.
+ */
+quintet_status quintet_lab_create_space(quintet_lab *lab,
+                                        const char *name,
+                                        const quintet_space_settings *settings,
+                                        quintet_space **space);
+
+/**
+ * Removes the named space `name` with its tuples. Who waits in it, and who asks it later, gets `QUINTET_NO_SUCH_SPACE`.
+ *
+ * Fails as `quintet_lab_open_space`.
+ */
+quintet_status quintet_lab_remove_space(quintet_lab *lab,
+                                        const char *name);
+
+/**
+ * Lists the named spaces. It is freed with `quintet_spaces_free`.
+ *
+ * Fails with `QUINTET_CLOSED`, or as the connection does.
+ */
+quintet_status quintet_lab_list_spaces(quintet_lab *lab, quintet_spaces **list);
+
+/**
+ * The next named space; false when there is none any more.
+ *
+ * Fails with `QUINTET_BAD_VALUE` only.
+ */
+quintet_status quintet_spaces_next(quintet_spaces *list, quintet_space_row *row, bool *is_there);
+
+/**
+ * Frees a list of spaces. NULL is left alone.
+ */
+void quintet_spaces_free(quintet_spaces *list);
+
+/**
+ * Frees a space that `quintet_lab_open_space` or `quintet_lab_create_space` gave; what it holds stays. That of `quintet_lab_space` is the lab's, and is not
+ * freed. NULL is left alone.
+ */
+void quintet_space_free(quintet_space *space);
+
+/**
  * Begins to list the tuples that match `wanted`, or all where that is NULL. Nothing is fetched so far; the template may be freed at once.
  *
  * Fails with `QUINTET_BAD_VALUE` for what is no template.
@@ -961,7 +1206,54 @@ quintet_status quintet_group_commit(quintet_group *group);
 quintet_status quintet_group_abort(quintet_group *group);
 
 /**
- * Frees a group. If it was not told to end, it is aborted. NULL is left alone.
+ * Begins `quintet_group_take`; its tuple comes by `quintet_pending_tuple`, and is the group's from then on. Freed before, it returns.
+ *
+ * Fails as `quintet_group_take`.
+ */
+quintet_status quintet_group_begin_take(quintet_group *group,
+                                        const quintet_tuple *wanted,
+                                        int64_t timeout_ms,
+                                        PendingPlace pending);
+
+/**
+ * Begins `quintet_group_take_if`; its tuple, or NULL, comes by `quintet_pending_tuple`.
+ *
+ * Fails as `quintet_group_take`.
+ */
+quintet_status quintet_group_begin_take_if(quintet_group *group,
+                                           const quintet_tuple *wanted,
+                                           PendingPlace pending);
+
+/**
+ * Begins `quintet_group_read`; its tuple comes by `quintet_pending_tuple`, and has to be there at the end of the group from then on.
+ *
+ * Fails as `quintet_group_take`.
+ */
+quintet_status quintet_group_begin_read(quintet_group *group,
+                                        const quintet_tuple *wanted,
+                                        int64_t timeout_ms,
+                                        PendingPlace pending);
+
+/**
+ * Begins `quintet_group_read_if`; its tuple, or NULL, comes by `quintet_pending_tuple`.
+ *
+ * Fails as `quintet_group_take`.
+ */
+quintet_status quintet_group_begin_read_if(quintet_group *group,
+                                           const quintet_tuple *wanted,
+                                           PendingPlace pending);
+
+/**
+ * Begins `quintet_group_commit`, which `quintet_pending_result` collects. Cancelled or freed before it is done, the group has not happened.
+ *
+ * Fails with `QUINTET_LEASE_LOST` if the group was told to end, `QUINTET_TIMED_OUT` if its time is over.
+ */
+quintet_status quintet_group_begin_commit(quintet_group *group,
+                                          PendingPlace pending);
+
+/**
+ * Frees a group. If it was not told to end, it is aborted; what was begun for it and is not collected returns when that is freed. NULL is left
+ * alone.
  */
 void quintet_group_free(quintet_group *group);
 
@@ -1001,6 +1293,16 @@ quintet_status quintet_pending_lease(quintet_pending *pending, quintet_lease **l
  * Fails as the operation did; `QUINTET_BAD_VALUE` for another kind of operation.
  */
 quintet_status quintet_pending_count(quintet_pending *pending, uint64_t *count);
+
+/**
+ * Collects what a select found: which of its templates matches, counted from 0, and the tuple; NULL, with `QUINTET_OK`, if
+ * `quintet_space_begin_select_if` or its like found none. May be called again, and gives another one of the same fields.
+ *
+ * Fails as the operation did; `QUINTET_BAD_VALUE` for another kind of operation.
+ */
+quintet_status quintet_pending_selected(quintet_pending *pending,
+                                        size_t *which,
+                                        quintet_tuple **tuple);
 
 /**
  * Calls `callback(argument)` once, when the outcome is there: now, or on the thread that brings it, which is in a call of this lab or in
@@ -1088,6 +1390,71 @@ quintet_status quintet_space_begin_lease(quintet_space *space,
 quintet_status quintet_space_begin_count(quintet_space *space,
                                          const quintet_tuple *wanted,
                                          quintet_pending **pending);
+
+/**
+ * Begins `quintet_space_replace`; what it took comes by `quintet_pending_tuple`. The tuples may be changed or freed at once.
+ *
+ * Fails with `QUINTET_BAD_VALUE` for what is no template or no tuple, and for no tuple at all; `QUINTET_TOO_LARGE`.
+ */
+quintet_status quintet_space_begin_replace(quintet_space *space,
+                                           const quintet_tuple *wanted,
+                                           const quintet_tuple *const *tuples,
+                                           size_t count,
+                                           int64_t timeout_ms,
+                                           quintet_pending **pending);
+
+/**
+ * Begins `quintet_space_replace_if`; what it took, or NULL, comes by `quintet_pending_tuple`. The tuples may be changed or freed at once.
+ *
+ * Fails with `QUINTET_BAD_VALUE` for what is no template or no tuple, and for no tuple at all; `QUINTET_TOO_LARGE`.
+ */
+quintet_status quintet_space_begin_replace_if(quintet_space *space,
+                                              const quintet_tuple *wanted,
+                                              const quintet_tuple *const *tuples,
+                                              size_t count,
+                                              quintet_pending **pending);
+
+/**
+ * Begins `quintet_space_select`; what it found comes by `quintet_pending_selected`. The templates may be changed or freed at once.
+ *
+ * Fails with `QUINTET_BAD_VALUE` for what is no template, for none and for too many.
+ */
+quintet_status quintet_space_begin_select(quintet_space *space,
+                                          const quintet_tuple *const *wanted,
+                                          size_t count,
+                                          int64_t timeout_ms,
+                                          quintet_pending **pending);
+
+/**
+ * Begins `quintet_space_select_read`; what it found comes by `quintet_pending_selected`. The templates may be changed or freed at once.
+ *
+ * Fails with `QUINTET_BAD_VALUE` for what is no template, for none and for too many.
+ */
+quintet_status quintet_space_begin_select_read(quintet_space *space,
+                                               const quintet_tuple *const *wanted,
+                                               size_t count,
+                                               int64_t timeout_ms,
+                                               quintet_pending **pending);
+
+/**
+ * Begins `quintet_space_select_if`; what it found comes by `quintet_pending_selected`. The templates may be changed or freed at once.
+ *
+ * Fails with `QUINTET_BAD_VALUE` for what is no template, for none and for too many.
+ */
+quintet_status quintet_space_begin_select_if(quintet_space *space,
+                                             const quintet_tuple *const *wanted,
+                                             size_t count,
+                                             quintet_pending **pending);
+
+/**
+ * Begins `quintet_space_select_read_if`; what it found comes by `quintet_pending_selected`. The templates may be changed or freed at once.
+ *
+ * Fails with `QUINTET_BAD_VALUE` for what is no template, for none and for too many.
+ */
+quintet_status quintet_space_begin_select_read_if(quintet_space *space,
+                                                  const quintet_tuple *const *wanted,
+                                                  size_t count,
+                                                  quintet_pending **pending);
 
 /**
  * Calls a handler of this name, and waits for its reply, `timeout_ms` at most. The reply is a buffer, to be read with `quintet_buffer_read` and

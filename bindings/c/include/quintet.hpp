@@ -12,6 +12,7 @@
 #ifndef QUINTET_HPP
 #define QUINTET_HPP
 
+#include "quintet/messaging.hpp"
 #include "quintet/tuple.hpp"
 
 namespace quintet {
@@ -42,6 +43,14 @@ public:
         quintet_tuple *found = nullptr;
         detail::check(quintet_pending_tuple(handle_.get(), &found));
         return found ? std::optional<quintet::tuple>(std::in_place, found) : std::nullopt;
+    }
+    /// Of a select: which of its templates matches, and the tuple; none if there was no match for what does not wait.
+    std::optional<std::pair<std::size_t, quintet::tuple>> selected() const {
+        std::size_t which = 0;
+        quintet_tuple *found = nullptr;
+        detail::check(quintet_pending_selected(handle_.get(), &which, &found));
+        if (!found) return std::nullopt;
+        return std::make_pair(which, quintet::tuple(found));
     }
     quintet::lease lease() const;
     std::uint64_t count() const {
@@ -113,10 +122,23 @@ public:
     std::optional<tuple> read_if(const tuple &wanted) const { return perhaps(found(quintet_group_read_if, wanted)); }
     void out(const tuple &put) const { detail::check(quintet_group_out(handle_.get(), put.handle())); }
     void commit() const { detail::check(quintet_group_commit(handle_.get())); }
+    pending begin_take(const tuple &wanted, timeout limit = forever) const {
+        return begun(quintet_group_begin_take, wanted, detail::milliseconds(limit));
+    }
+    pending begin_read(const tuple &wanted, timeout limit = forever) const {
+        return begun(quintet_group_begin_read, wanted, detail::milliseconds(limit));
+    }
+    pending begin_commit() const {
+        return pending(detail::made<quintet_pending>([&](auto place) { return quintet_group_begin_commit(handle_.get(), place); }));
+    }
     void abort() const { detail::check(quintet_group_abort(handle_.get())); }
     quintet_group *handle() const noexcept { return handle_.get(); }
 
 private:
+    template <typename Look, typename... Limit>
+    pending begun(Look look, const tuple &wanted, Limit... limit) const {
+        return pending(detail::made<quintet_pending>([&](auto place) { return look(handle_.get(), wanted.handle(), limit..., place); }));
+    }
     template <typename Look, typename... Limit>
     quintet_tuple *found(Look look, const tuple &wanted, Limit... limit) const {
         return detail::made<quintet_tuple>([&](auto place) { return look(handle_.get(), wanted.handle(), limit..., place); });
@@ -189,6 +211,35 @@ public:
     quintet::lease lease(const tuple &wanted, timeout limit = forever) const {
         return quintet::lease(found<quintet_lease>(quintet_space_lease, wanted, detail::milliseconds(limit)));
     }
+    /// Takes the oldest match and puts others in its place, at one instant; gives what was taken.
+    tuple replace(const tuple &wanted, const std::vector<tuple> &tuples, timeout limit = forever) const {
+        const auto handles = detail::handles(tuples);
+        return tuple(detail::made<quintet_tuple>([&](auto place) {
+            return quintet_space_replace(handle_, wanted.handle(), handles.data(), handles.size(), detail::milliseconds(limit), place);
+        }));
+    }
+    std::optional<tuple> replace_if(const tuple &wanted, const std::vector<tuple> &tuples) const {
+        const auto handles = detail::handles(tuples);
+        return perhaps(detail::made<quintet_tuple>([&](auto place) {
+            return quintet_space_replace_if(handle_, wanted.handle(), handles.data(), handles.size(), place);
+        }));
+    }
+    /// The oldest tuple that matches one of several templates, and which of them, counted from 0.
+    std::pair<std::size_t, tuple> select(const std::vector<tuple> &wanted, timeout limit = forever) const {
+        return selected<tuple, quintet_tuple>(quintet_space_select, wanted, detail::milliseconds(limit));
+    }
+    std::pair<std::size_t, tuple> select_read(const std::vector<tuple> &wanted, timeout limit = forever) const {
+        return selected<tuple, quintet_tuple>(quintet_space_select_read, wanted, detail::milliseconds(limit));
+    }
+    std::optional<std::pair<std::size_t, tuple>> select_if(const std::vector<tuple> &wanted) const {
+        return perhaps_selected(quintet_space_select_if, wanted);
+    }
+    std::optional<std::pair<std::size_t, tuple>> select_read_if(const std::vector<tuple> &wanted) const {
+        return perhaps_selected(quintet_space_select_read_if, wanted);
+    }
+    std::pair<std::size_t, quintet::lease> select_lease(const std::vector<tuple> &wanted, timeout limit = forever) const {
+        return selected<quintet::lease, quintet_lease>(quintet_space_select_lease, wanted, detail::milliseconds(limit));
+    }
     /// A group, which lasts so long at most.
     quintet::group group(timeout limit = std::chrono::minutes(1)) const {
         return quintet::group(detail::made<quintet_group>(
@@ -225,6 +276,18 @@ public:
     pending begin_lease(const tuple &wanted, timeout limit = forever) const {
         return pending(found<quintet_pending>(quintet_space_begin_lease, wanted, detail::milliseconds(limit)));
     }
+    pending begin_replace(const tuple &wanted, const std::vector<tuple> &tuples, timeout limit = forever) const {
+        const auto handles = detail::handles(tuples);
+        return pending(detail::made<quintet_pending>([&](auto place) {
+            return quintet_space_begin_replace(handle_, wanted.handle(), handles.data(), handles.size(), detail::milliseconds(limit), place);
+        }));
+    }
+    pending begin_select(const std::vector<tuple> &wanted, timeout limit = forever) const {
+        const auto handles = detail::handles(wanted);
+        return pending(detail::made<quintet_pending>([&](auto place) {
+            return quintet_space_begin_select(handle_, handles.data(), handles.size(), detail::milliseconds(limit), place);
+        }));
+    }
     pending begin_count(const tuple &wanted) const { return pending(found<quintet_pending>(quintet_space_begin_count, wanted)); }
     quintet_space *handle() const noexcept { return handle_; }
 
@@ -233,6 +296,24 @@ private:
     template <typename Handle, typename Look, typename... Limit>
     Handle *found(Look look, const tuple &wanted, Limit... limit) const {
         return detail::made<Handle>([&](auto place) { return look(handle_, wanted.handle(), limit..., place); });
+    }
+    /// What one of the selects gives, and which template it matches.
+    template <typename Owner, typename Handle, typename Look, typename... Limit>
+    std::pair<std::size_t, Owner> selected(Look look, const std::vector<tuple> &wanted, Limit... limit) const {
+        const auto handles = detail::handles(wanted);
+        std::size_t which = 0;
+        auto *found = detail::made<Handle>(
+            [&](auto place) { return look(handle_, handles.data(), handles.size(), limit..., &which, place); });
+        return {which, Owner(found)};
+    }
+    template <typename Look>
+    std::optional<std::pair<std::size_t, tuple>> perhaps_selected(Look look, const std::vector<tuple> &wanted) const {
+        const auto handles = detail::handles(wanted);
+        std::size_t which = 0;
+        auto *found = detail::made<quintet_tuple>(
+            [&](auto place) { return look(handle_, handles.data(), handles.size(), &which, place); });
+        if (!found) return std::nullopt;
+        return std::make_pair(which, tuple(found));
     }
     quintet_listing *rows_of(const quintet_tuple *wanted) const {
         return detail::made<quintet_listing>([&](auto place) { return quintet_space_list(handle_, wanted, place); });
@@ -244,105 +325,21 @@ private:
     quintet_space *handle_;
 };
 
-/// A call that a handler was given, as long as its function runs.
-class call_view {
-public:
-    explicit call_view(quintet_call *handle) noexcept : handle_(handle) {}
-    std::string_view request() const {
-        const void *data = nullptr;
-        std::size_t length = 0;
-        detail::check(quintet_call_request(handle_, &data, &length));
-        return {static_cast<const char *>(data), length};
-    }
-    /// How long the caller still waits; none: without end.
-    std::optional<std::chrono::milliseconds> remaining() const {
-        std::int64_t left = 0;
-        detail::check(quintet_call_remaining(handle_, &left));
-        return left == QUINTET_FOREVER ? std::nullopt : std::optional<std::chrono::milliseconds>(left);
-    }
-    bool is_one_way() const {
-        bool found = false;
-        detail::check(quintet_call_is_one_way(handle_, &found));
-        return found;
-    }
-    void reply(std::string_view bytes) const { detail::check(quintet_call_reply(handle_, bytes.data(), bytes.size())); }
-    void fail(const std::string &text) const { detail::check(quintet_call_fail(handle_, text.c_str())); }
-    quintet_call *handle() const noexcept { return handle_; }
-
-private:
-    quintet_call *handle_;
+/// A named space, as a list shows it.
+struct space_info {
+    std::string name;
+    std::string policy;
+    /// Its numbers; its texts are gone.
+    quintet_space_row numbers;
 };
 
-/// A call that is the program's own. Destroyed without a reply it fails.
-class call : public call_view {
+/// A named space, used as the lab's own. Destroyed, it is closed here; its tuples stay.
+class named_space : public space {
 public:
-    explicit call(quintet_call *handle) noexcept : call_view(handle), handle_(handle) {}
+    explicit named_space(quintet_space *handle) noexcept : space(handle), owned_(handle) {}
 
 private:
-    detail::owned<quintet_call, quintet_call_free> handle_;
-};
-
-/// Takes calls of a name. Destroyed, it leaves.
-class handler {
-public:
-    explicit handler(quintet_handler *handle) noexcept : handle_(handle) {}
-    /// Handles calls on this thread until the handler leaves or the lab is closed: what `handle(const call_view &)` returns, a text or bytes, is the
-    /// reply; what it throws is why it failed.
-    template <typename Handle>
-    void serve(Handle handle) const {
-        const quintet_handle each = [](quintet_call *given, void *argument) {
-            try {
-                call_view(given).reply((*static_cast<Handle *>(argument))(call_view(given)));
-            } catch (const std::exception &thrown) {
-                quintet_call_fail(given, thrown.what());
-            } catch (...) {
-                quintet_call_fail(given, "the handler threw what is no std::exception");
-            }
-        };
-        detail::check(quintet_handler_serve(handle_.get(), each, &handle));
-    }
-    call next(timeout limit = forever) const {
-        return call(detail::made<quintet_call>(
-            [&](auto place) { return quintet_handler_next(handle_.get(), detail::milliseconds(limit), place); }));
-    }
-    void leave() const { detail::check(quintet_handler_leave(handle_.get())); }
-    quintet_handler *handle() const noexcept { return handle_.get(); }
-
-private:
-    detail::owned<quintet_handler, quintet_handler_free> handle_;
-};
-
-/// Calls of handlers in other processes. It is its lab's, and can be copied while that lives.
-class messaging {
-public:
-    explicit messaging(quintet_lab *lab) noexcept : lab_(lab) {}
-    /// Handles calls of a name.
-    quintet::handler handle(const std::string &name) const { return made(name, nullptr); }
-    quintet::handler handle(const std::string &name, const quintet_handler_limits &limits) const { return made(name, &limits); }
-    /// The reply of a handler of this name.
-    std::string call(const std::string &name, std::string_view request, timeout limit = forever, std::int64_t rank = QUINTET_ANY_RANK) const {
-        const detail::owned<quintet_buffer, quintet_buffer_free> reply(detail::made<quintet_buffer>([&](auto place) {
-            return quintet_messaging_call(lab_, name.c_str(), rank, request.data(), request.size(), detail::milliseconds(limit), place);
-        }));
-        const void *data = nullptr;
-        std::size_t length = 0;
-        detail::check(quintet_buffer_read(reply.get(), &data, &length));
-        return {static_cast<const char *>(data), length};
-    }
-    void send(const std::string &name, std::string_view request, std::int64_t rank = QUINTET_ANY_RANK) const {
-        detail::check(quintet_messaging_send(lab_, name.c_str(), rank, request.data(), request.size()));
-    }
-    void wait_for_handler(const std::string &name, timeout limit = forever, std::int64_t rank = QUINTET_ANY_RANK) const {
-        detail::check(quintet_messaging_wait(lab_, name.c_str(), rank, detail::milliseconds(limit)));
-    }
-
-private:
-    quintet::handler made(const std::string &name, const quintet_handler_limits *limits) const {
-        return quintet::handler(detail::made<quintet_handler>(
-            [&](auto place) { return quintet_handler_new(lab_, name.c_str(), limits, place); }));
-    }
-
-    quintet_lab *lab_;
+    detail::owned<quintet_space, quintet_space_free> owned_;
 };
 
 /// A connection to everything. Destroyed, it is closed; leases and operations under way may outlive it.
@@ -356,6 +353,30 @@ public:
 
     quintet::space space() const {
         return quintet::space(detail::made<quintet_space>([&](auto place) { return quintet_lab_space(handle(), place); }));
+    }
+    /// The named space of this name, which somebody has created.
+    named_space open_space(const std::string &name) const {
+        return named_space(
+            detail::made<quintet_space>([&](auto place) { return quintet_lab_open_space(handle(), name.c_str(), place); }));
+    }
+    /// Creates a named space, and opens it.
+    named_space create_space(const std::string &name, const quintet_space_settings &settings = {}) const {
+        return named_space(detail::made<quintet_space>(
+            [&](auto place) { return quintet_lab_create_space(handle(), name.c_str(), &settings, place); }));
+    }
+    /// Removes a named space with its tuples.
+    void remove_space(const std::string &name) const { detail::check(quintet_lab_remove_space(handle(), name.c_str())); }
+    /// All named spaces, by name.
+    std::vector<space_info> spaces() const {
+        detail::owned<quintet_spaces, quintet_spaces_free> list(
+            detail::made<quintet_spaces>([&](auto place) { return quintet_lab_list_spaces(handle(), place); }));
+        std::vector<space_info> all;
+        quintet_space_row row{};
+        for (bool is_there = true;;) {
+            detail::check(quintet_spaces_next(list.get(), &row, &is_there));
+            if (!is_there) return all;
+            all.push_back({row.name, row.policy, row});
+        }
     }
     quintet::messaging messaging() const { return quintet::messaging(handle()); }
     /// Where the space is; none if it is in this process.

@@ -5,7 +5,7 @@ use crate::connection::Connection;
 use crate::error::quintet_status;
 use crate::pending::{Gives, Pending, quintet_pending};
 use crate::space::quintet_space;
-use crate::tuple::{all_to_put, quintet_tuple, to_match};
+use crate::tuple::{all_to_match, all_to_put, quintet_tuple, to_match};
 use core::mem::MaybeUninit;
 use core::ptr::null_mut;
 use quintet::{Error, Template};
@@ -25,6 +25,22 @@ fn begin(
         let pending = place(pending, "pending", null_mut())?;
         let connection: &Arc<Connection> = value(space)?;
         *pending = Pending::operation(connection, gives, ask(connection, to_match(wanted)?)?);
+        Ok(())
+    })
+}
+
+fn begin_select(
+    space: Option<&quintet_space>,
+    wanted: *const Option<&quintet_tuple>,
+    count: usize,
+    pending: Place<'_>,
+    ask: impl FnOnce(&Connection, &[Template]) -> Result<quintet::Pending, Error>,
+) -> quintet_status {
+    guarded(|| {
+        let pending = place(pending, "pending", null_mut())?;
+        let connection: &Arc<Connection> = value(space)?;
+        let templates = all_to_match(slice(wanted, count, "wanted")?)?;
+        *pending = Pending::operation(connection, Gives::Selected, ask(connection, &templates)?);
         Ok(())
     })
 }
@@ -137,5 +153,102 @@ pub extern "C" fn quintet_space_begin_count(
 ) -> quintet_status {
     begin(space, wanted, Gives::Count, pending, |connection, template| {
         connection.space.begin().count(template)
+    })
+}
+
+/// Begins `quintet_space_replace`; what it took comes by `quintet_pending_tuple`. The tuples may be changed or freed at once.
+///
+/// Fails with `QUINTET_BAD_VALUE` for what is no template or no tuple, and for no tuple at all; `QUINTET_TOO_LARGE`.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_space_begin_replace(
+    space: Option<&quintet_space>,
+    wanted: Option<&quintet_tuple>,
+    tuples: *const Option<&quintet_tuple>,
+    count: usize,
+    timeout_ms: i64,
+    pending: Option<&mut MaybeUninit<*mut quintet_pending>>,
+) -> quintet_status {
+    begin(space, wanted, Gives::Tuple, pending, |connection, template| {
+        let tuples = all_to_put(slice(tuples, count, "tuples")?)?;
+        connection.space.begin().within(limit(timeout_ms)).replace(template, &tuples)
+    })
+}
+
+/// Begins `quintet_space_replace_if`; what it took, or NULL, comes by `quintet_pending_tuple`. The tuples may be changed or freed at once.
+///
+/// Fails with `QUINTET_BAD_VALUE` for what is no template or no tuple, and for no tuple at all; `QUINTET_TOO_LARGE`.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_space_begin_replace_if(
+    space: Option<&quintet_space>,
+    wanted: Option<&quintet_tuple>,
+    tuples: *const Option<&quintet_tuple>,
+    count: usize,
+    pending: Option<&mut MaybeUninit<*mut quintet_pending>>,
+) -> quintet_status {
+    begin(space, wanted, Gives::Tuple, pending, |connection, template| {
+        let tuples = all_to_put(slice(tuples, count, "tuples")?)?;
+        connection.space.begin().replace_if(template, &tuples)
+    })
+}
+
+/// Begins `quintet_space_select`; what it found comes by `quintet_pending_selected`. The templates may be changed or freed at once.
+///
+/// Fails with `QUINTET_BAD_VALUE` for what is no template, for none and for too many.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_space_begin_select(
+    space: Option<&quintet_space>,
+    wanted: *const Option<&quintet_tuple>,
+    count: usize,
+    timeout_ms: i64,
+    pending: Option<&mut MaybeUninit<*mut quintet_pending>>,
+) -> quintet_status {
+    begin_select(space, wanted, count, pending, |connection, templates| {
+        connection.space.begin().within(limit(timeout_ms)).select(templates)
+    })
+}
+
+/// Begins `quintet_space_select_read`; what it found comes by `quintet_pending_selected`. The templates may be changed or freed at once.
+///
+/// Fails with `QUINTET_BAD_VALUE` for what is no template, for none and for too many.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_space_begin_select_read(
+    space: Option<&quintet_space>,
+    wanted: *const Option<&quintet_tuple>,
+    count: usize,
+    timeout_ms: i64,
+    pending: Option<&mut MaybeUninit<*mut quintet_pending>>,
+) -> quintet_status {
+    begin_select(space, wanted, count, pending, |connection, templates| {
+        connection.space.begin().within(limit(timeout_ms)).select_read(templates)
+    })
+}
+
+/// Begins `quintet_space_select_if`; what it found comes by `quintet_pending_selected`. The templates may be changed or freed at once.
+///
+/// Fails with `QUINTET_BAD_VALUE` for what is no template, for none and for too many.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_space_begin_select_if(
+    space: Option<&quintet_space>,
+    wanted: *const Option<&quintet_tuple>,
+    count: usize,
+    pending: Option<&mut MaybeUninit<*mut quintet_pending>>,
+) -> quintet_status {
+    begin_select(space, wanted, count, pending, |connection, templates| {
+        connection.space.begin().select_if(templates)
+    })
+}
+
+/// Begins `quintet_space_select_read_if`; what it found comes by `quintet_pending_selected`. The templates may be changed or freed at once.
+///
+/// Fails with `QUINTET_BAD_VALUE` for what is no template, for none and for too many.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_space_begin_select_read_if(
+    space: Option<&quintet_space>,
+    wanted: *const Option<&quintet_tuple>,
+    count: usize,
+    pending: Option<&mut MaybeUninit<*mut quintet_pending>>,
+) -> quintet_status {
+    begin_select(space, wanted, count, pending, |connection, templates| {
+        connection.space.begin().select_read_if(templates)
     })
 }

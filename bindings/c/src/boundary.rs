@@ -114,10 +114,15 @@ pub(crate) fn changed<'a, H: Handle>(mut handle: NonNull<H>) -> &'a mut H {
 
 /// Takes a handle back from C and drops it. NULL is left alone.
 pub(crate) fn free<H: Handle>(handle: Option<NonNull<H>>) {
+    free_after(handle, |_| {});
+}
+
+/// The same after a last use.
+pub(crate) fn free_after<H: Handle>(handle: Option<NonNull<H>>, last: impl FnOnce(&H::Value)) {
     let Some(handle) = handle else { return };
     guarded(|| {
         // SAFETY: C passes what `give` gave, which is on the heap.
-        check_mark(unsafe { handle.as_ref() })?;
+        last(value(Some(unsafe { handle.as_ref() }))?);
         // SAFETY: the same; it was not freed before, so this is its only owner.
         drop(unsafe { Box::from_raw(handle.as_ptr()) });
         Ok(())

@@ -4,14 +4,17 @@ use crate::interrupt::Interrupt;
 use crate::threads::without_signals;
 use core::sync::atomic::{AtomicBool, Ordering};
 use quintet::{Code, Error, Lab, Outcome, Pending, Space, Template, Tuple};
-use std::sync::Once;
+use std::sync::{Arc, Once};
 use std::time::{Duration, Instant};
 
 /// A connection, and what is set for its waits.
 pub(crate) struct Connection {
     pub(crate) lab: Lab,
     pub(crate) space: Space,
-    pub(crate) interrupt: Interrupt,
+    /// What all spaces of a lab share.
+    pub(crate) interrupt: Arc<Interrupt>,
+    /// Whether the space is a named one, with a handle of its own.
+    pub(crate) is_named: bool,
     /// Whether what renews leases was started.
     has_leased: AtomicBool,
 }
@@ -20,7 +23,15 @@ impl Connection {
     pub(crate) fn new(lab: Lab) -> Connection {
         prepare_for_forks();
         let space = lab.space();
-        Connection { lab, space, interrupt: Interrupt::default(), has_leased: AtomicBool::new(false) }
+        let (is_named, has_leased) = (false, AtomicBool::new(false));
+        Connection { lab, space, interrupt: Arc::default(), is_named, has_leased }
+    }
+
+    /// The same connection, for another of its spaces.
+    pub(crate) fn of_space(&self, space: Space) -> Connection {
+        let (lab, interrupt) = (self.lab.clone(), Arc::clone(&self.interrupt));
+        let (is_named, has_leased) = (true, AtomicBool::new(false));
+        Connection { lab, space, interrupt, is_named, has_leased }
     }
 
     /// Begins to lease a tuple.
@@ -127,6 +138,16 @@ pub(crate) fn perhaps(outcome: Outcome) -> Result<Option<Tuple>, Error> {
     match outcome {
         Outcome::NoMatch => Ok(None),
         other => one(other).map(Some),
+    }
+}
+
+/// # Errors
+/// As [`done`].
+pub(crate) fn perhaps_selected(outcome: Outcome) -> Result<Option<(usize, Tuple)>, Error> {
+    match outcome {
+        Outcome::NoMatch => Ok(None),
+        Outcome::Selected(which, tuple, _) => Ok(Some((which, tuple))),
+        other => Err(unexpected(&other)),
     }
 }
 

@@ -52,6 +52,8 @@ pub enum quintet_status {
     QUINTET_NO_SUCH_SPACE = 25,
     /// A space of that name is there, with other settings.
     QUINTET_SPACE_EXISTS = 26,
+    /// Events behind that number are kept no more.
+    QUINTET_TOO_OLD = 27,
     /// A defect of the library.
     QUINTET_INTERNAL = 255,
 }
@@ -86,7 +88,7 @@ use quintet_status::*;
 
 impl quintet_status {
     /// By number, after 0.
-    const OF_CODES: [quintet_status; 26] = [
+    const OF_CODES: [quintet_status; 27] = [
         QUINTET_TIMED_OUT,
         QUINTET_CANCELLED,
         QUINTET_SPACE_FULL,
@@ -113,6 +115,7 @@ impl quintet_status {
         QUINTET_CONFLICT,
         QUINTET_NO_SUCH_SPACE,
         QUINTET_SPACE_EXISTS,
+        QUINTET_TOO_OLD,
     ];
 
     pub(crate) fn of(code: Code) -> quintet_status {
@@ -219,6 +222,7 @@ fn name(status: i32) -> &'static CStr {
         Some(Code::Conflict) => c"QUINTET_CONFLICT",
         Some(Code::NoSuchSpace) => c"QUINTET_NO_SUCH_SPACE",
         Some(Code::SpaceExists) => c"QUINTET_SPACE_EXISTS",
+        Some(Code::TooOld) => c"QUINTET_TOO_OLD",
         None if status == 0 => c"QUINTET_OK",
         None => c"QUINTET_INTERNAL",
     }
@@ -271,7 +275,7 @@ mod tests {
 
     #[test]
     fn what_is_no_status_is_internal() {
-        for number in [-1, 27, 255, i32::MIN, i32::MAX] {
+        for number in [-1, 28, 255, i32::MIN, i32::MAX] {
             assert_eq!(text(quintet_status_name(number), "name").expect("text"), "QUINTET_INTERNAL");
             assert_eq!(quintet_status_exit(number), 70);
         }

@@ -21,19 +21,20 @@
 //! quintet_group_free(group);
 //! ```
 
-use crate::boundary::{Tagged, free, give, guarded, handle, limit, place, value};
+use crate::boundary::{Tagged, free_after, give, guarded, handle, limit, place, value};
 use crate::connection::{Connection, done};
 use crate::error::quintet_status;
+use crate::pending::{Pending as Operation, quintet_pending};
 use crate::space::quintet_space;
 use crate::tuple::{quintet_tuple, received, to_match, to_put};
 use core::mem::MaybeUninit;
 use core::ptr::{NonNull, null_mut};
-use quintet::{Error, Pending, Template};
+use quintet::{Code, Error, Outcome, Pending, Template};
 use std::sync::Arc;
 
 /// A group. Any threads may use it at once.
-pub struct quintet_group(Tagged<Uses>);
-handle!(quintet_group, Uses, b"grou", "group");
+pub struct quintet_group(Tagged<Arc<Uses>>);
+handle!(quintet_group, Arc<Uses>, b"grou", "group");
 
 /// What is behind it.
 pub struct Uses {
@@ -42,6 +43,7 @@ pub struct Uses {
 }
 
 type Place<'a> = Option<&'a mut MaybeUninit<*mut quintet_tuple>>;
+type PendingPlace<'a> = Option<&'a mut MaybeUninit<*mut quintet_pending>>;
 
 /// Begins a group, which lasts so long at most: `QUINTET_FOREVER` without end. To be freed with `quintet_group_free`.
 #[unsafe(no_mangle)]
@@ -54,7 +56,7 @@ pub extern "C" fn quintet_space_group(
         let group = place(group, "group", null_mut())?;
         let connection: &Arc<Connection> = value(space)?;
         let begun = connection.space.group().within(limit(timeout_ms));
-        *group = give(Uses { connection: Arc::clone(connection), group: begun });
+        *group = give(Arc::new(Uses { connection: Arc::clone(connection), group: begun }));
         Ok(())
     })
 }
@@ -148,10 +150,117 @@ pub extern "C" fn quintet_group_abort(group: Option<&quintet_group>) -> quintet_
     guarded(|| value(group)?.group.abort())
 }
 
-/// Frees a group. If it was not told to end, it is aborted. NULL is left alone.
+/// Begins `quintet_group_take`; its tuple comes by `quintet_pending_tuple`, and is the group's from then on. Freed before, it returns.
+///
+/// Fails as `quintet_group_take`.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_group_begin_take(
+    group: Option<&quintet_group>,
+    wanted: Option<&quintet_tuple>,
+    timeout_ms: i64,
+    pending: PendingPlace<'_>,
+) -> quintet_status {
+    begin(group, wanted, pending, |group, template| group.begin_take(template, limit(timeout_ms)))
+}
+
+/// Begins `quintet_group_take_if`; its tuple, or NULL, comes by `quintet_pending_tuple`.
+///
+/// Fails as `quintet_group_take`.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_group_begin_take_if(
+    group: Option<&quintet_group>,
+    wanted: Option<&quintet_tuple>,
+    pending: PendingPlace<'_>,
+) -> quintet_status {
+    begin(group, wanted, pending, quintet::Group::begin_take_if)
+}
+
+/// Begins `quintet_group_read`; its tuple comes by `quintet_pending_tuple`, and has to be there at the end of the group from then on.
+///
+/// Fails as `quintet_group_take`.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_group_begin_read(
+    group: Option<&quintet_group>,
+    wanted: Option<&quintet_tuple>,
+    timeout_ms: i64,
+    pending: PendingPlace<'_>,
+) -> quintet_status {
+    begin(group, wanted, pending, |group, template| group.begin_read(template, limit(timeout_ms)))
+}
+
+/// Begins `quintet_group_read_if`; its tuple, or NULL, comes by `quintet_pending_tuple`.
+///
+/// Fails as `quintet_group_take`.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_group_begin_read_if(
+    group: Option<&quintet_group>,
+    wanted: Option<&quintet_tuple>,
+    pending: PendingPlace<'_>,
+) -> quintet_status {
+    begin(group, wanted, pending, quintet::Group::begin_read_if)
+}
+
+/// Begins `quintet_group_commit`, which `quintet_pending_result` collects. Cancelled or freed before it is done, the group has not happened.
+///
+/// Fails with `QUINTET_LEASE_LOST` if the group was told to end, `QUINTET_TIMED_OUT` if its time is over.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_group_begin_commit(
+    group: Option<&quintet_group>,
+    pending: PendingPlace<'_>,
+) -> quintet_status {
+    guarded(|| {
+        let pending = place(pending, "pending", null_mut())?;
+        let uses = value(group)?;
+        *pending = Operation::acknowledging(&uses.connection, uses.group.begin_commit()?);
+        Ok(())
+    })
+}
+
+/// Frees a group. If it was not told to end, it is aborted; what was begun for it and is not collected returns when that is freed. NULL is left
+/// alone.
 #[unsafe(no_mangle)]
 pub extern "C" fn quintet_group_free(group: Option<NonNull<quintet_group>>) {
-    free(group);
+    let ended = |uses: &Arc<Uses>| {
+        if !uses.group.is_over() {
+            // If the space cannot be reached, it returns what the group has by itself.
+            let _ = uses.group.abort();
+        }
+    };
+    free_after(group, ended);
+}
+
+/// Asks, and leaves the outcome to be collected.
+fn begin(
+    group: Option<&quintet_group>,
+    wanted: Option<&quintet_tuple>,
+    pending: PendingPlace<'_>,
+    ask: impl FnOnce(&quintet::Group, &Template) -> Result<Pending, Error>,
+) -> quintet_status {
+    guarded(|| {
+        let pending = place(pending, "pending", null_mut())?;
+        let (uses, template) = (value(group)?, to_match(wanted)?);
+        let begun = uses.connection.leasing(|| ask(&uses.group, template))?;
+        *pending = Operation::of_group(uses, begun);
+        Ok(())
+    })
+}
+
+impl Uses {
+    pub(crate) fn connection(&self) -> &Arc<Connection> {
+        &self.connection
+    }
+
+    /// Makes what an operation came to the group's own.
+    ///
+    /// # Errors
+    /// `LeaseLost` if the group was told to end meanwhile: whoever begun the operation undoes it.
+    pub(crate) fn accept(&self, outcome: Result<Outcome, Error>) -> Result<Result<Outcome, Error>, Error> {
+        if self.group.is_over() {
+            return Err(Error::new(Code::LeaseLost, "the group was told to end before"));
+        }
+        let accepted = outcome.and_then(|outcome| self.group.accept(outcome));
+        Ok(accepted.map(|found| found.map_or(Outcome::NoMatch, |tuple| Outcome::Tuple(tuple, None))))
+    }
 }
 
 /// Asks, waits, and makes what came the group's own.

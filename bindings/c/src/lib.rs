@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `lab.rs` | connections; read this first |
 //! | `space.rs` | the tuple space's operations |
+//! | `spaces.rs` | named spaces: created, opened, listed, removed |
 //! | `tuple.rs`, `tuple/` | tuples and templates: made field by field, and read |
 //! | `listing.rs` | what lies in a space, without taking it |
 //! | `buffer.rs` | memory for large data that is copied nowhere |
@@ -32,6 +33,7 @@ mod boundary;
 pub mod buffer;
 mod connection;
 pub mod error;
+pub mod further;
 pub mod group;
 pub mod handler;
 pub mod interrupt;
@@ -43,5 +45,6 @@ pub mod messaging;
 pub mod pending;
 pub mod server;
 pub mod space;
+pub mod spaces;
 mod threads;
 pub mod tuple;

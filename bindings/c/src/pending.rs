@@ -3,7 +3,7 @@
 //! A program begins any number of operations, computes, and collects what they came to. None is lost: an operation that is freed before it
 //! was collected is cancelled, and a tuple on its way goes back to its place.
 //!
-//! `quintet_pending_result`, `quintet_pending_tuple`, `quintet_pending_lease` and `quintet_pending_count` collect the outcome; they wait for
+//! `quintet_pending_result`, `quintet_pending_tuple`, `quintet_pending_lease`, `quintet_pending_count` and `quintet_pending_selected` collect the outcome; they wait for
 //! it, and return the operation's own status. `quintet_pending_wait` waits for a limited time and says whether it is there.
 //!
 //! A served space takes a window of operations at once (the setting link.window_frames); the rest goes when one of the lab's
@@ -12,8 +12,9 @@
 //! Any threads may use a pending operation at once; one of them may cancel what another waits for.
 
 use crate::boundary::{Tagged, free, give, guarded, handle, limit, misuse, place, value};
-use crate::connection::{Connection, done, number, perhaps};
+use crate::connection::{Connection, done, number, perhaps, perhaps_selected};
 use crate::error::quintet_status;
+use crate::group::Uses;
 use crate::interrupt::{Argument, needed};
 use crate::lease::{leased, quintet_lease};
 use crate::tuple::{quintet_tuple, received};
@@ -32,6 +33,8 @@ pub struct Pending {
     connection: Arc<Connection>,
     gives: Gives,
     operation: Operation,
+    /// Whose it is, if it is a group's.
+    group: Option<Arc<Uses>>,
     state: Mutex<State>,
 }
 
@@ -45,6 +48,7 @@ pub(crate) enum Gives {
     Tuple,
     Lease,
     Count,
+    Selected,
 }
 
 enum Operation {
@@ -67,6 +71,7 @@ impl Gives {
             Gives::Tuple => "quintet_pending_tuple",
             Gives::Lease => "quintet_pending_lease",
             Gives::Count => "quintet_pending_count",
+            Gives::Selected => "quintet_pending_selected",
         }
     }
 }
@@ -124,8 +129,15 @@ impl Pending {
         Pending::give(connection, Gives::Nothing, Operation::Acknowledgement(under_way))
     }
 
+    pub(crate) fn of_group(group: &Arc<Uses>, pending: quintet::Pending) -> *mut quintet_pending {
+        let (connection, operation) = (Arc::clone(group.connection()), Operation::Plain(pending));
+        let (group, state) = (Some(Arc::clone(group)), Mutex::default());
+        give(Pending { connection, gives: Gives::Tuple, operation, group, state })
+    }
+
     fn give(connection: &Arc<Connection>, gives: Gives, operation: Operation) -> *mut quintet_pending {
-        give(Pending { connection: Arc::clone(connection), gives, operation, state: Mutex::default() })
+        let (group, state) = (None, Mutex::default());
+        give(Pending { connection: Arc::clone(connection), gives, operation, group, state })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -148,7 +160,8 @@ impl Pending {
     ///
     /// # Errors
     /// `BadValue` if it gives something else, and then nothing is collected; `Cancelled` if the program interrupted the wait: then the
-    /// operation goes on. The operation's own error.
+    /// operation goes on. The operation's own error. `LeaseLost` if its group was told to end: nothing is collected, and what came returns with
+    /// the operation's end.
     fn collect(&self, wanted: Gives) -> Result<Outcome, Error> {
         if self.gives != wanted {
             return Err(misuse(format!("this operation is collected by {}", self.gives.function())));
@@ -159,7 +172,13 @@ impl Pending {
         };
         // Without the lock: a callback of this wait may collect too.
         let outcome = self.connection.outcome(look.operation())?;
-        self.state().collected.get_or_insert(outcome).clone()
+        let mut state = self.state();
+        let accepted = match (&state.collected, &self.group) {
+            (Some(before), _) => return before.clone(),
+            (None, Some(group)) => group.accept(outcome)?,
+            (None, None) => outcome,
+        };
+        state.collected.insert(accepted).clone()
     }
 }
 
@@ -238,6 +257,26 @@ pub extern "C" fn quintet_pending_count(
     guarded(|| {
         let count = place(count, "count", 0)?;
         *count = number(value(pending)?.collect(Gives::Count)?)?;
+        Ok(())
+    })
+}
+
+/// Collects what a select found: which of its templates matches, counted from 0, and the tuple; NULL, with `QUINTET_OK`, if
+/// `quintet_space_begin_select_if` or its like found none. May be called again, and gives another one of the same fields.
+///
+/// Fails as the operation did; `QUINTET_BAD_VALUE` for another kind of operation.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_pending_selected(
+    pending: Option<&quintet_pending>,
+    which: Option<&mut MaybeUninit<usize>>,
+    tuple: Option<&mut MaybeUninit<*mut quintet_tuple>>,
+) -> quintet_status {
+    guarded(|| {
+        let tuple = place(tuple, "tuple", null_mut())?;
+        let which = place(which, "which", 0)?;
+        if let Some((number, found)) = perhaps_selected(value(pending)?.collect(Gives::Selected)?)? {
+            (*which, *tuple) = (number, received(found));
+        }
         Ok(())
     })
 }

@@ -209,6 +209,19 @@ pub(crate) fn all_to_put(tuples: &[Option<&quintet_tuple>]) -> Result<Vec<Tuple>
     tuples.iter().enumerate().map(numbered).collect()
 }
 
+/// The templates behind these handles.
+///
+/// # Errors
+/// As [`to_match`], saying which it is.
+pub(crate) fn all_to_match(templates: &[Option<&quintet_tuple>]) -> Result<Vec<Template>, Error> {
+    let numbered = |(number, template): (usize, &Option<&quintet_tuple>)| {
+        let named =
+            |error: Error| Error::new(error.cause().clone(), format!("template {number}: {}", error.text()));
+        to_match(*template).cloned().map_err(named)
+    };
+    templates.iter().enumerate().map(numbered).collect()
+}
+
 /// The template behind a handle.
 ///
 /// # Errors

@@ -105,66 +105,6 @@ static void a_lease_is_acknowledged_released_or_freed(quintet_space *space) {
     quintet_tuple_free(any), quintet_tuple_free(result);
 }
 
-static void a_group_happens_whole_or_not_at_all(quintet_space *space) {
-    quintet_tuple *any = any_pair("row"), *sold = pair("sold", 1), *found;
-    quintet_group *group;
-    put_pair(space, "row", 1);
-    put_pair(space, "row", 2);
-    /* Freed, aborted, or out of its time, nothing of it has happened. */
-    for (int how = 0; how < 3; how++) {
-        OK(quintet_space_group(space, how == 2 ? 20 : LONG_MS, &group));
-        OK(quintet_group_take(group, any, QUINTET_FOREVER, &found));
-        CHECK(number_of(found) == 1);
-        OK(quintet_group_take_if(group, any, &found));
-        CHECK(number_of(found) == 2);
-        OK(quintet_group_take_if(group, any, &found));
-        CHECK(found == NULL && count_pairs(space, "row") == 0);
-        OK(quintet_group_out(group, sold));
-        REFUSED("field 1 is a formal", quintet_group_out(group, any));
-        if (how == 1) {
-            OK(quintet_group_abort(group));
-            COMES_TO(QUINTET_LEASE_LOST, quintet_group_abort(group));
-            COMES_TO(QUINTET_LEASE_LOST, quintet_group_out(group, sold));
-        } else if (how == 2) {
-            COMES_TO(QUINTET_TIMED_OUT, quintet_group_take(group, any, QUINTET_FOREVER, &found));
-            /* Both return, though nobody has aborted it. */
-            for (int64_t i = 1; i <= 2; i++) {
-                quintet_tuple *row = pair("row", i);
-                OK(quintet_space_read(space, row, LONG_MS, &found));
-                CHECK(number_of(found) == i);
-                quintet_tuple_free(row);
-            }
-            COMES_TO(QUINTET_TIMED_OUT, quintet_group_commit(group));
-        }
-        quintet_group_free(group);
-        OK(quintet_space_read(space, any, LONG_MS, &found));
-        CHECK(number_of(found) == 1);
-    }
-    OK(quintet_space_group(space, LONG_MS, &group));
-    OK(quintet_group_take(group, any, LONG_MS, &found));
-    CHECK(number_of(found) == 1);
-    OK(quintet_group_read(group, any, LONG_MS, &found));
-    CHECK(number_of(found) == 2);
-    OK(quintet_group_out(group, sold));
-    OK(quintet_group_commit(group));
-    quintet_group_free(group);
-    CHECK(count_pairs(space, "row") == 1 && count_pairs(space, "sold") == 1);
-    /* What was read and is gone. */
-    OK(quintet_space_group(space, LONG_MS, &group));
-    OK(quintet_group_read_if(group, any, &found));
-    CHECK(number_of(found) == 2);
-    OK(quintet_space_take(space, any, LONG_MS, &found));
-    CHECK(number_of(found) == 2);
-    OK(quintet_group_out(group, sold));
-    COMES_TO(QUINTET_CONFLICT, quintet_group_commit(group));
-    quintet_group_free(group);
-    CHECK(count_pairs(space, "sold") == 1);
-    OK(quintet_space_take(space, sold, LONG_MS, &found));
-    CHECK(number_of(found) == 1);
-    REFUSED("group is NULL", quintet_group_take(NULL, any, 0, &found));
-    quintet_tuple_free(any), quintet_tuple_free(sold);
-}
-
 static void operations_are_begun_and_collected(quintet_space *space) {
     quintet_tuple *any = any_pair("row"), *row = pair("row", 5), *found;
     quintet_pending *take, *read, *put, *count, *take_if, *read_if;
@@ -464,7 +404,6 @@ int main(int count, char **arguments) {
     a_limit_ends_a_wait_and_says_what_nearly_matched(space);
     several_are_put_at_one_instant(space);
     a_lease_is_acknowledged_released_or_freed(space);
-    a_group_happens_whole_or_not_at_all(space);
     operations_are_begun_and_collected(space);
     what_is_freed_or_cancelled_takes_nothing(space);
     leases_are_begun_and_acknowledged_later(space);

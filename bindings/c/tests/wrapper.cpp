@@ -80,7 +80,42 @@ void a_group_happens_whole_or_not_at_all(quintet::space space) {
     group.out({"counter", next});
     group.commit();
     CHECK(thrown([&] { group.abort(); }).status() == QUINTET_LEASE_LOST);
-    CHECK(space.take(any).get<int>(1) == 2);
+    auto later = space.group();
+    CHECK(later.begin_take(any).tuple()->get<int>(1) == 2);
+    later.out({"counter", 3});
+    later.begin_commit().result();
+    CHECK(space.take(any).get<int>(1) == 3);
+}
+
+/* Handles are moved, never copied. */
+template <typename... Tuples>
+std::vector<quintet::tuple> all(Tuples... tuples) {
+    std::vector<quintet::tuple> list;
+    (list.push_back(std::move(tuples)), ...);
+    return list;
+}
+
+void replacements_and_selects(quintet::space space) {
+    using quintet::tuple;
+    const tuple any("counter", quintet::any<int>);
+    const auto either = all(tuple("stop"), tuple("counter", quintet::any<int>));
+    CHECK(!space.replace_if(any, all(tuple("counter", 1))));
+    space.out({"counter", 1});
+    CHECK(space.replace(any, all(tuple("counter", 2), tuple("stop")), 1min).get<int>(1) == 1);
+    const auto replaced = space.replace_if(any, all(tuple("counter", 3)));
+    CHECK(replaced && replaced->get<int>(1) == 2);
+    CHECK(space.select_read(either).first == 0);
+    CHECK(space.select(either, 1min).first == 0);
+    auto [which, lease] = space.select_lease(either);
+    CHECK(which == 1 && !space.select_read_if(either));
+    lease.acknowledge();
+    CHECK(!space.select_if(either));
+    space.out({"counter", 4});
+    const auto begun = space.begin_replace(any, all(tuple("counter", 5))).tuple();
+    CHECK(begun && begun->get<int>(1) == 4);
+    const auto found = space.begin_select(either, 1min).selected();
+    CHECK(found && found->first == 1 && found->second.get<int>(1) == 5);
+    CHECK(thrown([&] { space.select({}); }).status() == QUINTET_BAD_VALUE);
 }
 
 void leases_return_by_themselves(quintet::space space) {
@@ -191,6 +226,22 @@ void what_lies_there_is_listed(quintet::space space) {
     CHECK(!space.list().next());
 }
 
+void named_spaces_are_apart(const quintet::lab &lab) {
+    const auto any = quintet::tuple{"order", quintet::any<int>};
+    {
+        const auto orders = lab.create_space("orders");
+        orders.out({"order", 7});
+        CHECK(lab.space().count(any) == 0 && lab.open_space("orders").count(any) == 1);
+        CHECK(lab.spaces().size() == 1 && lab.spaces()[0].name == "orders" && lab.spaces()[0].numbers.tuples == 1);
+        quintet_space_settings settings{};
+        settings.max_bytes = 5000;
+        CHECK(thrown([&] { lab.create_space("orders", settings); }).status() == QUINTET_SPACE_EXISTS);
+    }
+    CHECK(lab.open_space("orders").take(any).get<int>(1) == 7);
+    lab.remove_space("orders");
+    CHECK(lab.spaces().empty() && thrown([&] { lab.open_space("orders"); }).status() == QUINTET_NO_SUCH_SPACE);
+}
+
 } // namespace
 
 int main(int, char **arguments) {
@@ -201,11 +252,13 @@ int main(int, char **arguments) {
     values_keep_their_types(space);
     what_fails_is_thrown(space);
     leases_return_by_themselves(space);
+    replacements_and_selects(space);
     a_group_happens_whole_or_not_at_all(space);
     operations_are_begun(lab, space);
     buffers_are_shared();
     a_server_is_found(arguments[1]);
     calls_are_handled(lab);
     what_lies_there_is_listed(space);
+    named_spaces_are_apart(lab);
     CHECK(space.status().tuples == 0);
 }

@@ -1,7 +1,7 @@
 //! Operations that are begun, and waited for later.
 
 use crate::connection::Connection;
-use crate::formal::to_template;
+use crate::formal::{to_template, to_templates};
 use crate::listing::Cursor;
 use crate::pending::Pending;
 use crate::value::{to_tuple, to_tuples};
@@ -76,6 +76,65 @@ impl Begin {
         self.begin(py, |begin| begin.lease_if(&template))
     }
 
+    /// Begins `Space.replace`.
+    #[pyo3(signature = (template, *tuples))]
+    fn replace(
+        &self,
+        py: Python<'_>,
+        template: &Bound<'_, PyTuple>,
+        tuples: &Bound<'_, PyTuple>,
+    ) -> PyResult<Pending> {
+        let (template, tuples) = (to_template(template)?, to_tuples(tuples.iter().map(Ok))?);
+        self.begin(py, |begin| begin.replace(&template, &tuples))
+    }
+
+    /// Begins `Space.replace_if`.
+    #[pyo3(signature = (template, *tuples))]
+    fn replace_if(
+        &self,
+        py: Python<'_>,
+        template: &Bound<'_, PyTuple>,
+        tuples: &Bound<'_, PyTuple>,
+    ) -> PyResult<Pending> {
+        let (template, tuples) = (to_template(template)?, to_tuples(tuples.iter().map(Ok))?);
+        self.begin(py, |begin| begin.replace_if(&template, &tuples))
+    }
+
+    /// Begins `Space.select`.
+    #[pyo3(signature = (*templates))]
+    fn select(&self, py: Python<'_>, templates: &Bound<'_, PyTuple>) -> PyResult<Pending> {
+        let templates = to_templates(templates)?;
+        self.begin(py, |begin| begin.select(&templates))
+    }
+
+    /// Begins `Space.select_if`.
+    #[pyo3(signature = (*templates))]
+    fn select_if(&self, py: Python<'_>, templates: &Bound<'_, PyTuple>) -> PyResult<Pending> {
+        let templates = to_templates(templates)?;
+        self.begin(py, |begin| begin.select_if(&templates))
+    }
+
+    /// Begins `Space.select_read`.
+    #[pyo3(signature = (*templates))]
+    fn select_read(&self, py: Python<'_>, templates: &Bound<'_, PyTuple>) -> PyResult<Pending> {
+        let templates = to_templates(templates)?;
+        self.begin(py, |begin| begin.select_read(&templates))
+    }
+
+    /// Begins `Space.select_read_if`.
+    #[pyo3(signature = (*templates))]
+    fn select_read_if(&self, py: Python<'_>, templates: &Bound<'_, PyTuple>) -> PyResult<Pending> {
+        let templates = to_templates(templates)?;
+        self.begin(py, |begin| begin.select_read_if(&templates))
+    }
+
+    /// Begins `Space.select_lease`.
+    #[pyo3(signature = (*templates))]
+    fn select_lease(&self, py: Python<'_>, templates: &Bound<'_, PyTuple>) -> PyResult<Pending> {
+        let templates = to_templates(templates)?;
+        self.begin(py, |begin| begin.select_lease(&templates))
+    }
+
     /// Begins `Space.count`.
     #[pyo3(signature = (*template))]
     fn count(&self, py: Python<'_>, template: &Bound<'_, PyTuple>) -> PyResult<Pending> {
@@ -94,6 +153,33 @@ impl Begin {
         let template = if template.is_empty() { None } else { Some(to_template(template)?) };
         let from = after.map_or_else(Default::default, |after| after.get().0);
         self.begin(py, |begin| begin.page(Subject::Tuples, template.as_ref(), from, PageSize::default()))
+    }
+
+    /// Begins to ask for what happened to tuples behind the number `since`, at most `most` events; without a number, for the number now. The result is
+    /// the number up to which all is there, a list of `quintet.watching.Event`s, and None. Without a template all tuples are meant.
+    #[pyo3(signature = (*template, since = None, most = 256))]
+    fn events(
+        &self,
+        py: Python<'_>,
+        template: &Bound<'_, PyTuple>,
+        since: Option<u64>,
+        most: u32,
+    ) -> PyResult<Pending> {
+        let template = if template.is_empty() { None } else { Some(to_template(template)?) };
+        self.begin(py, |begin| begin.events(template.as_ref(), since, most))
+    }
+
+    /// Begins a page of the tuples that can be taken, whole: as `events`, with where the next page begins in the place of None.
+    #[pyo3(signature = (*template, after = 0, most = 256))]
+    fn look(
+        &self,
+        py: Python<'_>,
+        template: &Bound<'_, PyTuple>,
+        after: u64,
+        most: u32,
+    ) -> PyResult<Pending> {
+        let template = if template.is_empty() { None } else { Some(to_template(template)?) };
+        self.begin(py, |begin| begin.look(template.as_ref(), after, most))
     }
 
     /// Begins `Space.status`.

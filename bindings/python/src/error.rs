@@ -2,7 +2,7 @@
 
 use crate::words::in_python;
 use pyo3::prelude::*;
-use quintet::{Code, Error, Fault, Retry};
+use quintet::{Cause, Code, Error, Fault, Retry};
 use std::borrow::Cow;
 
 /// The exception for an error.
@@ -18,6 +18,11 @@ pub(crate) fn raise(error: impl Into<Error>) -> PyErr {
             .import("quintet.errors")
             .and_then(|errors| errors.getattr("from_code"))
             .and_then(|make| make.call1((error.code() as u16, &*text)));
+        if let (Ok(made), Cause::TooOld(Some(oldest))) = (&made, error.cause())
+            && let Err(failed) = made.setattr("oldest", *oldest)
+        {
+            return failed;
+        }
         made.map_or_else(|failed| failed, PyErr::from_value)
     })
 }

@@ -2,7 +2,7 @@
 
 use crate::array::{Purpose, element_type, named_dtype, numpy, to_dtype, type_string};
 use crate::error::{bad_value, raise};
-use crate::value::{shown, to_value};
+use crate::value::{shown, to_value, type_name};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyFloat, PyInt, PyMemoryView, PyString, PyTuple, PyType};
 use quintet::{Code, ElementType, Error, Field, Template, Type};
@@ -77,6 +77,21 @@ pub(crate) fn array(dtype: &Bound<'_, PyAny>, dimensions: Dimensions) -> PyResul
 pub(crate) fn to_template(fields: &Bound<'_, PyTuple>) -> PyResult<Template> {
     let fields = fields.iter().enumerate().map(|(index, field)| to_field(&field, index));
     Template::new(fields.collect::<PyResult<_>>()?).map_err(raise)
+}
+
+/// Templates of these tuples.
+///
+/// # Errors
+/// As [`to_template`]; `BadValue` for what is no tuple.
+pub(crate) fn to_templates(templates: &Bound<'_, PyTuple>) -> PyResult<Vec<Template>> {
+    let template = |(number, item): (usize, Bound<'_, PyAny>)| {
+        let Ok(fields) = item.cast::<PyTuple>() else {
+            let text = format!("template {number}: a tuple is wanted here, not {}", type_name(&item));
+            return Err(raise(Error::new(Code::BadValue, text)));
+        };
+        to_template(fields)
+    };
+    templates.iter().enumerate().map(template).collect()
 }
 
 fn to_field(field: &Bound<'_, PyAny>, index: usize) -> PyResult<Field> {

@@ -13,7 +13,7 @@ use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Where a text says that a space is: `quintet://NAME`, `quintet:///PATH`, `shm:PATH`, `unix:PATH`, `tcp:HOST:PORT`, `tls:HOST:PORT`, or a path
+/// Where a text says that a space is: `quintet://NAME`, `quintet:///PATH`, `quintet://HOST:PORT,HOST:PORT,HOST:PORT` for replicas, `shm:PATH`, `unix:PATH`, `tcp:HOST:PORT`, `tls:HOST:PORT`, or a path
 /// for shared memory. Paths become absolute, so that the address is good in every folder.
 ///
 /// # Errors
@@ -21,7 +21,7 @@ use std::sync::Arc;
 fn parse_address(text: &str) -> PyResult<SpaceAddress> {
     Ok(match text.parse().map_err(raise)? {
         SpaceAddress::Link(address) => absolute(address)?.into(),
-        of_cluster @ SpaceAddress::Cluster(_) => of_cluster,
+        other => other,
     })
 }
 
@@ -37,6 +37,10 @@ pub(crate) fn address_to_serve(place: &Bound<'_, PyAny>) -> PyResult<LinkAddress
             SpaceAddress::Link(address) => Ok(address),
             // Others may name a socket so, too.
             SpaceAddress::Cluster(name) if name.contains('/') => Ok(LinkAddress::SharedMemory(name.into())),
+            replicas @ SpaceAddress::Replicas(_) => {
+                let what = format!("{replicas} are several servers: each is started with quintet serve --policy replicated");
+                Err(raise(Error::new(Code::BadValue, what)))
+            }
             of_cluster @ SpaceAddress::Cluster(_) => {
                 let what = format!(
                     "{of_cluster} is served by an agent of the cluster (quintet up); a socket of this machine is quintet:///path/to/socket"
@@ -107,7 +111,7 @@ impl Lab {
         let address = Some(place.to_string());
         let place = match place {
             SpaceAddress::Link(link) => settings.identified(link)?.into(),
-            of_cluster @ SpaceAddress::Cluster(_) => of_cluster,
+            other => other,
         };
         let (lease, link) = (settings.lease, settings.link);
         let cluster = cluster.unwrap_or(settings.cluster);
@@ -129,7 +133,8 @@ impl Lab {
     }
 
     /// Creates a named space and returns it; `lab.space(name)` is it for others. One that is there with the same settings is as good. It holds
-    /// `max_bytes` (64 MiB) and `max_tuples` (1,048,576); `policy` says what holds its tuples: "volatile", the server's memory.
+    /// `max_bytes` (64 MiB) and `max_tuples` (1,048,576); `policy` says what holds its tuples: "volatile", as the server keeps all its spaces; "logged" or
+    /// "replicated=N", which a server refuses that does not keep them so.
     ///
     /// Raises SpaceExists if it is there with other settings, SpaceFull if the server has no room for its quota, BadValue.
     #[pyo3(signature = (name, *, max_bytes = None, max_tuples = None, policy = "volatile"))]

@@ -6,7 +6,7 @@
 //! | `settings.rs` | `Settings`: where the space is, and how to connect to it |
 //! | `connection.rs` | what `Lab`, `Space` and everything under way share, and how it is waited for |
 //! | `space.rs`, `status.rs` | `Space`: the operations; its numbers |
-//! | `listing.rs` | pages of what lies in a space |
+//! | `listing.rs`, `watching.rs` | pages of what lies in a space, and of what happens in it |
 //! | `begin.rs`, `pending.rs`, `lease.rs` | begins an operation; one under way; a tuple taken until it is acknowledged |
 //! | `messaging.rs` | calls of handlers, and handlers |
 //! | `value.rs`, `formal.rs`, `array.rs` | Python objects to fields and back; formals; NumPy arrays |
@@ -41,6 +41,7 @@ mod simulate;
 mod space;
 mod status;
 mod value;
+mod watching;
 mod words;
 
 use pyo3::prelude::*;

@@ -4,8 +4,10 @@ use crate::connection::{Connection, limit};
 use crate::error::raise;
 use crate::lease::Lease;
 use crate::listing::from_page;
+use crate::space::{leased, selected};
 use crate::status::from_state;
 use crate::value::from_tuple;
+use crate::watching::from_events;
 use pyo3::prelude::*;
 use quintet::{Error, Outcome};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,7 +30,7 @@ enum State {
 
 #[pymethods]
 impl Pending {
-    /// The outcome: a tuple, a Lease, a count, a Status, a page of a listing, or None for what was put and where nothing matches. It may be
+    /// The outcome: a tuple, a Lease, which template of a select matched and one of these, a count, a Status, a page of a listing, or None for what was put and where nothing matches. It may be
     /// asked for again.
     ///
     /// Raises the operation's error; TimedOut after `timeout` seconds, and then the operation goes on.
@@ -152,7 +154,8 @@ impl Pending {
             Seen::Outcome(outcome) => outcome,
         };
         // A lease goes back whenever it is dropped, and is made once it is kept; a group's goes back with the group.
-        let is_lease = matches!(outcome, Ok(Outcome::Tuple(_, Some(_)))) || self.group.is_some();
+        let is_lease = matches!(outcome, Ok(Outcome::Tuple(_, Some(_)) | Outcome::Selected(_, _, Some(_))))
+            || self.group.is_some();
         let early = if is_lease { None } else { Some(self.converted(py, outcome.clone())) };
         py.check_signals()?;
         py.detach(|| {
@@ -181,10 +184,15 @@ impl Pending {
             leased @ Outcome::Tuple(_, Some(_)) => {
                 Ok(Py::new(py, Lease::new(py, Arc::clone(&self.connection), leased)?)?.into_any())
             }
+            plain @ Outcome::Selected(_, _, None) => Ok(selected(py, plain)?.into_any().unbind()),
+            outcome @ Outcome::Selected(_, _, Some(_)) => {
+                Ok(leased(py, &self.connection, outcome)?.into_any().unbind())
+            }
             Outcome::Count(count) => Ok(count.into_pyobject(py)?.into_any().unbind()),
             Outcome::State(state) => Ok(from_state(py, &state)?.unbind()),
             Outcome::Done | Outcome::NoMatch => Ok(py.None()),
             Outcome::Page(page) => Ok(from_page(py, page)?.unbind()),
+            Outcome::Events(events) => Ok(from_events(py, events)?.unbind()),
             // Nothing that is begun here asks for it.
             Outcome::Spaces(_) => Ok(py.None()),
         }

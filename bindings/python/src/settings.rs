@@ -2,11 +2,9 @@
 
 use crate::error::raise;
 use pyo3::prelude::*;
-use quintet::{Code, Error, LinkAddress, LinkConfig, Window};
+use quintet::{Code, Error, LinkAddress, LinkConfig};
 use quintet_settings::{
-    CLUSTER_ID, CLUSTER_IDENTITY, LINK_KEEP_ALIVE_MS, LINK_RESUME_WINDOW_MS, LINK_SILENCE_LIMIT_MS,
-    LINK_SPIN_US, LINK_WINDOW_BYTES, LINK_WINDOW_FRAMES, Origin, SPACE_ADDRESS, SPACE_LEASE_MS, Setting,
-    Sources,
+    CLUSTER_ID, CLUSTER_IDENTITY, Origin, SPACE_ADDRESS, SPACE_LEASE_MS, Setting, Sources,
 };
 use rustix::process::getuid;
 use std::time::Duration;
@@ -56,24 +54,13 @@ impl Settings {
             Some(number) => cluster(number)?,
             None => settings.number(&CLUSTER_ID).into(),
         };
-        let fits = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
-        let window = Window {
-            slots: fits(settings.number(&LINK_WINDOW_FRAMES)),
-            bytes: fits(settings.number(&LINK_WINDOW_BYTES)),
-        };
         Ok(Settings {
             address: given.then(|| address.clone()),
             default_address: address,
             cluster,
             identity: settings.location(&CLUSTER_IDENTITY).to_string_lossy().into_owned(),
             lease: Duration::from_millis(settings.number(&SPACE_LEASE_MS)),
-            link: LinkConfig {
-                window,
-                spin: Duration::from_micros(settings.number(&LINK_SPIN_US)),
-                keep_alive: Duration::from_millis(settings.number(&LINK_KEEP_ALIVE_MS)),
-                silence_limit: Duration::from_millis(settings.number(&LINK_SILENCE_LIMIT_MS)),
-                resume_window: Duration::from_millis(settings.number(&LINK_RESUME_WINDOW_MS)),
-            },
+            link: LinkConfig::from_settings(&settings).map_err(raise)?,
         })
     }
 }

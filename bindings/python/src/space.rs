@@ -3,7 +3,7 @@
 use crate::begin::Begin;
 use crate::connection::{Connection, limit};
 use crate::error::raise;
-use crate::formal::to_template;
+use crate::formal::{to_template, to_templates};
 use crate::group::Group;
 use crate::lease::Lease;
 use crate::status::from_state;
@@ -121,6 +121,109 @@ impl Space {
         Lease::new(py, Arc::clone(&self.connection), outcome)
     }
 
+    /// Takes the oldest tuple that matches the template and puts the others in its place, at one instant: `space.replace(("counter", 3), ("counter", 4))`.
+    /// Waits for a match, `timeout` seconds at most; gives what was taken. A template of values only is compare-and-swap. Interrupted, it has
+    /// happened or it has not: nothing undoes it.
+    ///
+    /// Raises TimedOut; SpaceFull if there is no room for what would be put, and what matches stays; TooLarge; BadValue.
+    #[pyo3(signature = (template, *tuples, timeout = None))]
+    fn replace<'py>(
+        &self,
+        py: Python<'py>,
+        template: &Bound<'py, PyTuple>,
+        tuples: &Bound<'py, PyTuple>,
+        timeout: Option<f64>,
+    ) -> PyTupleResult<'py> {
+        let (template, tuples, limit) =
+            (to_template(template)?, to_tuples(tuples.iter().map(Ok))?, limit(timeout)?);
+        self.connection.run(py, limit, |begin| begin.replace(&template, &tuples), one)
+    }
+
+    /// As `replace` if there is a match. None is exact: at one instant there was none, and nothing was put.
+    ///
+    /// Raises as `replace`.
+    #[pyo3(signature = (template, *tuples))]
+    fn replace_if<'py>(
+        &self,
+        py: Python<'py>,
+        template: &Bound<'py, PyTuple>,
+        tuples: &Bound<'py, PyTuple>,
+    ) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        let (template, tuples) = (to_template(template)?, to_tuples(tuples.iter().map(Ok))?);
+        self.connection.run(py, None, |begin| begin.replace_if(&template, &tuples), perhaps)
+    }
+
+    /// Takes the oldest tuple that matches one of several templates, waiting for one, `timeout` seconds at most:
+    /// `which, found = space.select(("stop",), ("job", int))`. `which` counts the templates from 0; it is the first that matches.
+    ///
+    /// Raises TimedOut; BadValue, also for no template or more than 32.
+    #[pyo3(signature = (*templates, timeout = None))]
+    fn select<'py>(
+        &self,
+        py: Python<'py>,
+        templates: &Bound<'py, PyTuple>,
+        timeout: Option<f64>,
+    ) -> PyTupleResult<'py> {
+        let (templates, limit) = (to_templates(templates)?, limit(timeout)?);
+        self.connection.run(py, limit, |begin| begin.select(&templates), selected)
+    }
+
+    /// As `select`; the tuple stays.
+    ///
+    /// Raises as `select`.
+    #[pyo3(signature = (*templates, timeout = None))]
+    fn select_read<'py>(
+        &self,
+        py: Python<'py>,
+        templates: &Bound<'py, PyTuple>,
+        timeout: Option<f64>,
+    ) -> PyTupleResult<'py> {
+        let (templates, limit) = (to_templates(templates)?, limit(timeout)?);
+        self.connection.run(py, limit, |begin| begin.select_read(&templates), selected)
+    }
+
+    /// As `select` if there is such a tuple, else None, which is exact.
+    ///
+    /// Raises as `select`.
+    #[pyo3(signature = (*templates))]
+    fn select_if<'py>(
+        &self,
+        py: Python<'py>,
+        templates: &Bound<'py, PyTuple>,
+    ) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        let templates = to_templates(templates)?;
+        self.connection.run(py, None, |begin| begin.select_if(&templates), perhaps_selected)
+    }
+
+    /// As `select_read` if there is such a tuple, else None, which is exact.
+    ///
+    /// Raises as `select`.
+    #[pyo3(signature = (*templates))]
+    fn select_read_if<'py>(
+        &self,
+        py: Python<'py>,
+        templates: &Bound<'py, PyTuple>,
+    ) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        let templates = to_templates(templates)?;
+        self.connection.run(py, None, |begin| begin.select_read_if(&templates), perhaps_selected)
+    }
+
+    /// As `select`, under a lease: `which, lease = space.select_lease(("urgent", int), ("job", int))`.
+    ///
+    /// Raises as `select`.
+    #[pyo3(signature = (*templates, timeout = None))]
+    fn select_lease<'py>(
+        &self,
+        py: Python<'py>,
+        templates: &Bound<'py, PyTuple>,
+        timeout: Option<f64>,
+    ) -> PyTupleResult<'py> {
+        let (templates, limit) = (to_templates(templates)?, limit(timeout)?);
+        let kept = |_, outcome| Ok(outcome);
+        let outcome = self.connection.run(py, limit, |begin| begin.select_lease(&templates), kept)?;
+        leased(py, &self.connection, outcome)
+    }
+
     /// Begins a group: takes, reads and puts that happen at one instant, at the end of `with space.group() as g:`, or not at all. It lasts
     /// `timeout` seconds at most; then what it took has returned.
     ///
@@ -147,6 +250,28 @@ impl Space {
     #[pyo3(signature = (*template))]
     fn list<'py>(this: &Bound<'py, Self>, template: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
         this.py().import("quintet.listing")?.call_method1("rows", (this, template))
+    }
+
+    /// What happens to the tuples that match, or to all without a template, in its order, without gaps and as it happens: an iterator of
+    /// `quintet.watching.Event`s, which have a number, what changed ("put", "taken", "leased", "returned", "done", "failed"), the tuple's age and its fields. It
+    /// begins with what happens from now on; behind the number `since`; or, with `existing=True`, with the tuples that are there, each as "there". Its `number`
+    /// is where whoever comes back goes on. Waits `timeout` seconds at most for each event.
+    ///
+    /// Raises TooOld, with `oldest`, for events that the space has no more: it keeps a sixteenth of its quota of them, 16 MiB at most, while somebody watches and
+    /// for ten minutes after. TimedOut; BadValue.
+    #[pyo3(signature = (*template, since = None, existing = false, timeout = None))]
+    fn watch<'py>(
+        this: &Bound<'py, Self>,
+        template: &Bound<'py, PyTuple>,
+        since: Option<u64>,
+        existing: bool,
+        timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        limit(timeout)?;
+        this.py()
+            .import("quintet.watching")?
+            .getattr("Watch")?
+            .call1((this, template, since, existing, timeout))
     }
 
     /// The space's numbers as a `quintet.Status`.
@@ -215,6 +340,35 @@ fn perhaps(py: Python<'_>, outcome: Outcome) -> PyResult<Option<Bound<'_, PyTupl
     match outcome {
         Outcome::NoMatch => Ok(None),
         other => one(py, other).map(Some),
+    }
+}
+
+pub(crate) fn selected(py: Python<'_>, outcome: Outcome) -> PyTupleResult<'_> {
+    match outcome {
+        Outcome::Selected(which, tuple, _) => (which, from_tuple(py, tuple)?).into_pyobject(py),
+        other => Err(unexpected(&other)),
+    }
+}
+
+fn perhaps_selected(py: Python<'_>, outcome: Outcome) -> PyResult<Option<Bound<'_, PyTuple>>> {
+    match outcome {
+        Outcome::NoMatch => Ok(None),
+        other => selected(py, other).map(Some),
+    }
+}
+
+/// What a select under a lease gives: which template, and the lease.
+pub(crate) fn leased<'py>(
+    py: Python<'py>,
+    connection: &Arc<Connection>,
+    outcome: Outcome,
+) -> PyTupleResult<'py> {
+    match outcome {
+        Outcome::Selected(which, tuple, granted) => {
+            let lease = Lease::new(py, Arc::clone(connection), Outcome::Tuple(tuple, granted))?;
+            (which, Py::new(py, lease)?).into_pyobject(py)
+        }
+        other => Err(unexpected(&other)),
     }
 }
 

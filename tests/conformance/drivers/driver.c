@@ -67,6 +67,17 @@ static void say_tuple(quintet_status status, quintet_tuple *tuple) {
     }
 }
 
+static void say_selected(quintet_status status, size_t which, quintet_tuple *tuple) {
+    if (status != QUINTET_OK || tuple == NULL) {
+        say_tuple(status, tuple);
+        return;
+    }
+    printf("%lu selected %zu ", step, which);
+    write_fields(tuple, 0);
+    putchar('\n');
+    quintet_tuple_free(tuple);
+}
+
 static void say_lease(quintet_status status, quintet_lease *lease, unsigned long of) {
     const quintet_tuple *tuple;
     uint32_t attempt;
@@ -165,9 +176,28 @@ static void call(quintet_space *space, const char *verb) {
     quintet_tuple *found = NULL;
     quintet_lease *lease;
     uint64_t number;
-    size_t count = read_tuples(tuples, &status);
+    size_t count = read_tuples(tuples, &status), which = 0;
+    const quintet_tuple *const *all = (const quintet_tuple *const *)tuples;
     if (status != QUINTET_OK) {
         say_error(status);
+    } else if (strcmp(verb, "replace") == 0) {
+        status = quintet_space_replace(space, all[0], all + 1, count - 1, limit, &found);
+        say_tuple(status, found);
+    } else if (strcmp(verb, "replace_if") == 0) {
+        status = quintet_space_replace_if(space, all[0], all + 1, count - 1, &found);
+        say_tuple(status, found);
+    } else if (strcmp(verb, "select") == 0) {
+        status = quintet_space_select(space, all, count, limit, &which, &found);
+        say_selected(status, which, found);
+    } else if (strcmp(verb, "select_read") == 0) {
+        status = quintet_space_select_read(space, all, count, limit, &which, &found);
+        say_selected(status, which, found);
+    } else if (strcmp(verb, "select_if") == 0) {
+        status = quintet_space_select_if(space, all, count, &which, &found);
+        say_selected(status, which, found);
+    } else if (strcmp(verb, "select_read_if") == 0) {
+        status = quintet_space_select_read_if(space, all, count, &which, &found);
+        say_selected(status, which, found);
     } else if (strcmp(verb, "out") == 0) {
         say_done(quintet_space_out(space, tuples[0], limit), "done");
     } else if (strcmp(verb, "out_many") == 0) {
@@ -222,6 +252,9 @@ static void begin(quintet_space *space, const char *verb) {
     else if (strcmp(verb, "take") == 0) status = quintet_space_begin_take(space, tuples[0], limit, pending);
     else if (strcmp(verb, "read") == 0) status = quintet_space_begin_read(space, tuples[0], limit, pending);
     else if (strcmp(verb, "lease") == 0) status = quintet_space_begin_lease(space, tuples[0], limit, pending);
+    else if (strcmp(verb, "replace") == 0) status = quintet_space_begin_replace(space, all[0], all + 1, count - 1, limit, pending);
+    else if (strcmp(verb, "select") == 0) status = quintet_space_begin_select(space, all, count, limit, pending);
+    else if (strcmp(verb, "select_read") == 0) status = quintet_space_begin_select_read(space, all, count, limit, pending);
     else fail("it does not wait");
     free_tuples(tuples, count);
     say_done(status, "waits");
@@ -232,7 +265,11 @@ static void collect(unsigned long of) {
     quintet_tuple *tuple = NULL;
     quintet_lease *lease = NULL;
     quintet_status status;
-    if (strcmp(steps[of].verb, "take") == 0 || strcmp(steps[of].verb, "read") == 0) {
+    size_t which;
+    if (strncmp(steps[of].verb, "select", 6) == 0) {
+        status = quintet_pending_selected(pending, &which, &tuple);
+        say_selected(status, which, tuple);
+    } else if (strcmp(steps[of].verb, "take") == 0 || strcmp(steps[of].verb, "read") == 0 || strcmp(steps[of].verb, "replace") == 0) {
         status = quintet_pending_tuple(pending, &tuple);
         say_tuple(status, tuple);
     } else if (strcmp(steps[of].verb, "lease") == 0) {

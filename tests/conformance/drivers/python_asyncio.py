@@ -118,6 +118,10 @@ class Clients:
             return await space.out_many(tuples, timeout=timeout)
         if verb == "status":
             return await space.status()
+        if verb in ("select_if", "select_read_if", "replace_if"):
+            return await getattr(space, verb)(*tuples)
+        if verb in ("select", "select_read", "replace"):
+            return await getattr(space, verb)(*tuples, timeout=timeout)
         template = tuples[0] if tuples else ()
         if verb == "list":
             return [row async for row in space.list(*template)]

@@ -68,6 +68,10 @@ class Clients:
             return space.out_many(tuples, timeout=timeout)
         if verb == "status":
             return space.status()
+        if verb in ("select_if", "select_read_if", "replace_if"):
+            return getattr(space, verb)(*tuples)
+        if verb in ("select", "select_read", "replace"):
+            return getattr(space, verb)(*tuples, timeout=timeout)
         template = tuples[0] if tuples else ()
         if verb == "list":
             return list(space.list(*template))
@@ -79,6 +83,8 @@ class Clients:
         if verb == "acknowledge":
             return self.leases[words[0]].begin_acknowledge(*map(fields.read, words[2:]))
         begin, tuples = space.begin(fields.limit(words[0])), [fields.read(word) for word in words[1:]]
+        if verb in ("select", "select_read", "replace"):
+            return getattr(begin, verb)(*tuples)
         return begin.out_many(tuples) if verb == "out_many" else getattr(begin, verb)(*tuples[0])
 
     def peek(self, client: str, step: str) -> str:
@@ -96,6 +102,8 @@ def say(result: Any) -> str:
     """What an operation gave, as it is answered. `None` is "nothing" where a tuple was asked for: see `main`."""
     if result is None:
         return "done"
+    if isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], tuple):
+        return f"selected {result[0]} {fields.write(result[1])}"
     if isinstance(result, tuple):
         return f"tuple {fields.write(result)}"
     if isinstance(result, list):

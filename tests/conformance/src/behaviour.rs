@@ -92,6 +92,8 @@ pub enum Outcome {
     Tuple(Fields),
     /// A tuple under a lease, and the attempt.
     Leased(Fields, u64),
+    /// Which template of a select matches, and its tuple.
+    Selected(u64, Fields),
     /// A number of tuples.
     Count(u64),
     /// Tuples of a listing, in any order, each with whether it is leased.
@@ -103,7 +105,7 @@ pub enum Outcome {
 }
 
 /// Operations, and how many tuples or templates they have: at least, at most.
-const VERBS: [(&str, usize, usize); 13] = [
+const VERBS: [(&str, usize, usize); 19] = [
     ("out", 1, 1),
     ("out_many", 0, usize::MAX),
     ("take", 1, 1),
@@ -117,6 +119,12 @@ const VERBS: [(&str, usize, usize); 13] = [
     ("acknowledge", 0, usize::MAX),
     ("release", 0, 0),
     ("cancel", 0, 0),
+    ("replace", 2, usize::MAX),
+    ("replace_if", 2, usize::MAX),
+    ("select", 1, 32),
+    ("select_if", 1, 32),
+    ("select_read", 1, 32),
+    ("select_read_if", 1, 32),
 ];
 
 /// Operations upon something that an earlier step began.
@@ -299,6 +307,11 @@ impl Outcome {
         let word = lexer.word()?;
         Ok(match word {
             "done" => Outcome::Done,
+            "template" => {
+                let which = lexer.number()?;
+                lexer.expect("(")?;
+                Outcome::Selected(which, Fields::parse_rest(lexer)?)
+            }
             "nothing" => Outcome::Nothing,
             "waits" => Outcome::Waits,
             "rows" => {
@@ -352,6 +365,7 @@ impl fmt::Display for Outcome {
             Outcome::Waits => f.write_str("waits"),
             Outcome::Tuple(fields) => fields.fmt(f),
             Outcome::Leased(fields, attempt) => write!(f, "{fields} attempt {attempt}"),
+            Outcome::Selected(which, fields) => write!(f, "template {which} {fields}"),
             Outcome::Count(count) => count.fmt(f),
             Outcome::Rows(rows) => {
                 f.write_str("rows")?;

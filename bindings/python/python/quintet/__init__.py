@@ -14,6 +14,7 @@ match when number, types and values of the fields are equal.
 | `connecting` | `connect`, `serve`; read this first |
 | `_native` | `Lab`, `Space`, `Begin`, `Pending`, `Lease`, `Messaging`, `Handler`, `Server`, `array`, `empty`: the Rust half |
 | `status`, `evaluation` | what `Space.status` gives; `Space.eval` |
+| `listing`, `watching` | what lies in a space, and what happens in it |
 | `html` | what notebooks show |
 | `errors` | one class for each error code |
 | `handling` | how a handler's thread goes on from call to call |
@@ -84,6 +85,7 @@ from quintet.errors import (
     TaskFailed,
     TimedOut,
     TooLarge,
+    TooOld,
     Unreachable,
     VersionMismatch,
     WrongCluster,
@@ -102,7 +104,7 @@ __all__ = [
     "aio", "array", "connect", "empty", "errors", "serve", "simulate",
     "AddressInUse", "BadFile", "BadValue", "Busy", "Cancelled", "Closed", "Code", "Conflict", "DuplicateNode", "Error", "IntegerOverflow", "LeaseLost",
     "LimitReached", "Malformed", "Mismatch", "NoHandler", "NoSuchSpace", "NotAllowed", "PeerDied", "PeerSilent", "Resource", "SpaceExists", "SpaceFull", "TaskFailed", "TimedOut",
-    "TooLarge", "Unreachable", "VersionMismatch", "WrongCluster",
+    "TooLarge", "TooOld", "Unreachable", "VersionMismatch", "WrongCluster",
 ]  # fmt: skip
 
 __version__ = "0.1.0"

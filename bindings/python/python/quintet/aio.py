@@ -18,6 +18,7 @@ from quintet.aio_messaging import Messaging
 from quintet.listing import ListedTuple
 from quintet.progress import Progress
 from quintet.status import NamedSpace, Status
+from quintet.watching import AsyncWatch
 
 
 @asynccontextmanager
@@ -123,6 +124,45 @@ class Space:
         with lease:
             yield lease
 
+    async def replace(
+        self, template: tuple[Any, ...], *tuples: tuple[Any, ...], timeout: float | None = None
+    ) -> tuple[Any, ...]:
+        """Takes the oldest match and puts the others in its place, at one instant. A cancelled await has happened or not."""
+        return await self._run(self._native.begin(timeout).replace, template, *tuples)
+
+    async def replace_if(self, template: tuple[Any, ...], *tuples: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        """As `replace` if there is a match."""
+        return await self._run(self._native.begin().replace_if, template, *tuples)
+
+    async def select(
+        self, *templates: tuple[Any, ...], timeout: float | None = None
+    ) -> tuple[int, tuple[Any, ...]]:
+        """Takes the oldest tuple that matches one of several templates: which, from 0, and the tuple."""
+        return await self._run(self._native.begin(timeout).select, *templates)
+
+    async def select_read(
+        self, *templates: tuple[Any, ...], timeout: float | None = None
+    ) -> tuple[int, tuple[Any, ...]]:
+        """As `select`; the tuple stays."""
+        return await self._run(self._native.begin(timeout).select_read, *templates)
+
+    async def select_if(self, *templates: tuple[Any, ...]) -> tuple[int, tuple[Any, ...]] | None:
+        """As `select` if there is such a tuple."""
+        return await self._run(self._native.begin().select_if, *templates)
+
+    async def select_read_if(self, *templates: tuple[Any, ...]) -> tuple[int, tuple[Any, ...]] | None:
+        """As `select_read` if there is such a tuple."""
+        return await self._run(self._native.begin().select_read_if, *templates)
+
+    @asynccontextmanager
+    async def select_lease(
+        self, *templates: tuple[Any, ...], timeout: float | None = None
+    ) -> AsyncIterator[tuple[int, _native.Lease]]:
+        """`async with space.select_lease(("urgent", int), ("job", int)) as (which, job)`: acknowledged at the end, returned on an exception."""
+        which, lease = await self._run(self._native.begin(timeout).select_lease, *templates)
+        with lease:
+            yield which, lease
+
     async def acknowledge(self, lease: _native.Lease, *results: tuple[Any, ...]) -> None:
         """Acknowledges a lease with results that may have to wait for room, which `lease.acknowledge` would do without
         letting the event loop go on.
@@ -152,6 +192,12 @@ class Space:
             after = page.next
             if after is None:
                 return
+
+    def watch(self, *template: Any, since: int | None = None, existing: bool = False) -> AsyncWatch:
+        """`async for event in space.watch("order", int, since=last)`: what happens to tuples, as `quintet.Space.watch`. It counts from the first await,
+        or from `await space.watch(...).start()`. A cancelled await loses no event.
+        """
+        return AsyncWatch(self._native, self._progress, template, since, existing)
 
     async def status(self) -> Status:
         """The space's numbers."""

@@ -41,6 +41,7 @@ class Code(enum.IntEnum):
     Conflict = 24
     NoSuchSpace = 25
     SpaceExists = 26
+    TooOld = 27
 
 
 @dataclass(frozen=True)
@@ -206,6 +207,12 @@ class NoSuchSpace(Error, LookupError):
 
 class SpaceExists(Error):
     """A space of that name is there, and was made with other settings."""
+
+
+class TooOld(Error):
+    """Events behind the number that was asked for are kept no more; they are behind `oldest`, where that is known."""
+
+    oldest: int | None = None
 
 
 GONE = (Closed, PeerDied, PeerSilent, Unreachable)

@@ -77,7 +77,7 @@ class NamedSpace:
     name: str
     """What it is called."""
     policy: str
-    """What holds its tuples: "volatile", the server's memory."""
+    """What holds its tuples: "volatile", the server's memory; "logged", also its log; "replicated=N", the logs of N servers."""
     max_bytes: int
     """Bytes that it may hold."""
     max_tuples: int

@@ -132,6 +132,19 @@ impl Clients {
             ("read", Some(limit)) => said_tuple(&space.read_within(&template(fields[0])?, limit)?),
             ("take_if", _) => perhaps(space.take_if(&template(fields[0])?)?),
             ("read_if", _) => perhaps(space.read_if(&template(fields[0])?)?),
+            ("replace", None) => said_tuple(&space.replace(&template(fields[0])?, &tuples(&fields[1..])?)?),
+            ("replace", Some(limit)) => {
+                said_tuple(&space.replace_within(&template(fields[0])?, &tuples(&fields[1..])?, limit)?)
+            }
+            ("replace_if", _) => perhaps(space.replace_if(&template(fields[0])?, &tuples(&fields[1..])?)?),
+            ("select", None) => said_selected(space.select(&templates(fields)?)?),
+            ("select", Some(limit)) => said_selected(space.select_within(&templates(fields)?, limit)?),
+            ("select_read", None) => said_selected(space.select_read(&templates(fields)?)?),
+            ("select_read", Some(limit)) => {
+                said_selected(space.select_read_within(&templates(fields)?, limit)?)
+            }
+            ("select_if", _) => perhaps_selected(space.select_if(&templates(fields)?)?),
+            ("select_read_if", _) => perhaps_selected(space.select_read_if(&templates(fields)?)?),
             ("lease", _) => self.keep(step, space.lease(&template(fields[0])?, limit)?),
             ("count", _) => format!("count {}", space.count(&template(fields[0])?)?),
             ("list", _) => {
@@ -159,6 +172,11 @@ impl Clients {
                     "take" => Begun::Operation(begin.take(&template(fields[0])?)?),
                     "read" => Begun::Operation(begin.read(&template(fields[0])?)?),
                     "lease" => Begun::Lease(begin.lease(&template(fields[0])?)?, space.clone()),
+                    "replace" => {
+                        Begun::Operation(begin.replace(&template(fields[0])?, &tuples(&fields[1..])?)?)
+                    }
+                    "select" => Begun::Operation(begin.select(&templates(fields)?)?),
+                    "select_read" => Begun::Operation(begin.select_read(&templates(fields)?)?),
                     other => return Err(Refusal::Cannot(format!("{other}: it does not wait"))),
                 }
             }
@@ -182,6 +200,7 @@ impl Clients {
             Begun::Operation(pending) => match pending.finish()? {
                 Outcome::Done => "done".to_owned(),
                 Outcome::Tuple(tuple, _) => said_tuple(&tuple),
+                Outcome::Selected(which, tuple, _) => said_selected((which, tuple)),
                 other => format!("error Malformed {other:?}"),
             },
             Begun::Lease(pending, space) => {
@@ -243,6 +262,18 @@ fn tuples(tokens: &[&str]) -> Result<Vec<Tuple>, Refusal> {
 fn template(token: &str) -> Result<Template, Refusal> {
     let wanted = rust_fields::template(&fields(token)).map_err(cannot)?;
     Ok(Template::new(wanted.into_iter().collect::<Result<_, _>>()?)?)
+}
+
+fn templates(tokens: &[&str]) -> Result<Vec<Template>, Refusal> {
+    tokens.iter().map(|token| template(token)).collect()
+}
+
+fn said_selected((which, tuple): (usize, Tuple)) -> String {
+    format!("selected {which} {}", rust_fields::fields(tuple.values()).to_token())
+}
+
+fn perhaps_selected(found: Option<(usize, Tuple)>) -> String {
+    found.map_or("nothing".to_owned(), said_selected)
 }
 
 fn cannot(CannotSay(text): CannotSay) -> Refusal {

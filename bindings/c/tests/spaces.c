@@ -1,0 +1,132 @@
+/* Named spaces: created, opened, listed, used beside each other, removed. */
+
+#include "check.h"
+
+static void each_space_is_its_own(quintet_lab *lab) {
+    quintet_space *unnamed, *orders, *again;
+    quintet_tuple *order = pair("order", 7), *any = any_pair("order"), *found;
+    uint64_t count;
+    OK(quintet_lab_space(lab, &unnamed));
+    OK(quintet_lab_create_space(lab, "orders", NULL, &orders));
+    OK(quintet_space_out(orders, order, QUINTET_FOREVER));
+    OK(quintet_space_count(unnamed, any, &count));
+    CHECK(count == 0);
+    OK(quintet_lab_open_space(lab, "orders", &again));
+    OK(quintet_space_take(again, any, LONG_MS, &found));
+    quintet_tuple_free(found);
+    OK(quintet_space_out(orders, order, QUINTET_FOREVER));
+    quintet_space_free(again);
+    OK(quintet_space_count(orders, any, &count));
+    CHECK(count == 1);
+    quintet_space_free(orders);
+    quintet_tuple_free(order);
+    quintet_tuple_free(any);
+}
+
+static void operations_of_every_kind_go_to_the_named_one(quintet_lab *lab) {
+    quintet_space *tasks;
+    quintet_tuple *task = pair("task", 1), *any = any_pair("task"), *found;
+    quintet_lease *lease;
+    quintet_group *group;
+    quintet_pending *pending;
+    quintet_listing *listing;
+    quintet_state state = {0};
+    OK(quintet_lab_create_space(lab, "tasks", NULL, &tasks));
+    const quintet_tuple *all[] = {task};
+    OK(quintet_space_begin_out(tasks, all, 1, QUINTET_FOREVER, &pending));
+    OK(quintet_pending_result(pending));
+    quintet_pending_free(pending);
+    OK(quintet_space_lease(tasks, any, LONG_MS, &lease));
+    OK(quintet_lease_release(lease));
+    quintet_lease_free(lease);
+    OK(quintet_space_group(tasks, LONG_MS, &group));
+    OK(quintet_group_take(group, any, LONG_MS, &found));
+    OK(quintet_group_out(group, found));
+    OK(quintet_group_commit(group));
+    quintet_group_free(group);
+    quintet_tuple_free(found);
+    OK(quintet_space_list(tasks, any, &listing));
+    OK(quintet_listing_next(listing, NULL, &found));
+    CHECK(found != NULL);
+    quintet_tuple_free(found);
+    quintet_listing_free(listing);
+    OK(quintet_space_status(tasks, &state));
+    CHECK(state.tuples == 1);
+    quintet_space_free(tasks);
+    quintet_tuple_free(task);
+    quintet_tuple_free(any);
+    OK(quintet_lab_remove_space(lab, "tasks"));
+}
+
+static void they_are_listed_by_name(quintet_lab *lab) {
+    static const unsigned char identities[64] = {1};
+    quintet_space_settings settings = {.max_bytes = 5000, .max_tuples = 10, .policy = "volatile"};
+    quintet_space_settings own = {.is_restricted = true, .allow_own_machine = true, .allow = identities, .allow_count = 2};
+    quintet_space *space;
+    quintet_spaces *list;
+    quintet_space_row row;
+    bool is_there;
+    OK(quintet_lab_create_space(lab, "archive", &settings, &space));
+    quintet_space_free(space);
+    OK(quintet_lab_create_space(lab, "zoo", &own, &space));
+    quintet_space_free(space);
+    OK(quintet_lab_list_spaces(lab, &list));
+    OK(quintet_spaces_next(list, &row, &is_there));
+    CHECK(is_there && strcmp(row.name, "archive") == 0 && strcmp(row.policy, "volatile") == 0);
+    CHECK(row.max_bytes == 5000 && row.max_tuples == 10 && row.tuples == 0 && !row.is_restricted);
+    OK(quintet_spaces_next(list, &row, &is_there));
+    CHECK(is_there && strcmp(row.name, "orders") == 0 && row.tuples == 1);
+    OK(quintet_spaces_next(list, &row, &is_there));
+    CHECK(is_there && strcmp(row.name, "zoo") == 0 && row.is_restricted);
+    OK(quintet_spaces_next(list, &row, &is_there));
+    CHECK(!is_there && row.name == NULL);
+    quintet_spaces_free(list);
+    quintet_spaces_free(NULL);
+}
+
+static void what_cannot_be_is_refused(quintet_lab *lab) {
+    quintet_space_settings settings = {.max_bytes = 6000}, odd = {.policy = "fast"}, logged = {.policy = "logged"};
+    quintet_space_settings crowd = {.is_restricted = true, .allow_count = (size_t)-1 / 2};
+    quintet_space *space, *unnamed;
+    COMES_TO(QUINTET_SPACE_EXISTS, quintet_lab_create_space(lab, "archive", &settings, &space));
+    CHECK(space == NULL);
+    COMES_TO(QUINTET_NO_SUCH_SPACE, quintet_lab_open_space(lab, "nothing", &space));
+    CHECK(strstr(quintet_error_message(), "archive") != NULL);
+    REFUSED("letters, digits", quintet_lab_create_space(lab, "a b", NULL, &space));
+    REFUSED("name is NULL", quintet_lab_open_space(lab, NULL, &space));
+    REFUSED("volatile, logged", quintet_lab_create_space(lab, "x", &odd, &space));
+    REFUSED("cannot keep a space", quintet_lab_create_space(lab, "x", &logged, &space));
+    COMES_TO(QUINTET_TOO_LARGE, quintet_lab_create_space(lab, "x", &crowd, &space));
+    OK(quintet_lab_space(lab, &unnamed));
+    quintet_space_free(unnamed);
+    CHECK(strstr(quintet_error_message(), "its lab's") != NULL);
+    quintet_space_free(NULL);
+}
+
+static void a_space_that_was_removed_says_so(quintet_lab *lab) {
+    quintet_space *orders;
+    quintet_state state;
+    OK(quintet_lab_open_space(lab, "orders", &orders));
+    OK(quintet_lab_remove_space(lab, "orders"));
+    COMES_TO(QUINTET_NO_SUCH_SPACE, quintet_space_status(orders, &state));
+    COMES_TO(QUINTET_NO_SUCH_SPACE, quintet_lab_remove_space(lab, "orders"));
+    quintet_space_free(orders);
+}
+
+int main(void) {
+    quintet_lab *lab;
+    quintet_space *left;
+    quintet_state state;
+    OK(quintet_lab_embedded(&lab));
+    each_space_is_its_own(lab);
+    operations_of_every_kind_go_to_the_named_one(lab);
+    they_are_listed_by_name(lab);
+    what_cannot_be_is_refused(lab);
+    a_space_that_was_removed_says_so(lab);
+    /* One that outlives its lab is closed, and is freed all the same. */
+    OK(quintet_lab_open_space(lab, "archive", &left));
+    quintet_lab_free(lab);
+    COMES_TO(QUINTET_CLOSED, quintet_space_status(left, &state));
+    quintet_space_free(left);
+    return 0;
+}

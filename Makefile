@@ -49,17 +49,20 @@ bench: ## Measure beside peers and limits, in one run
 	$(MAKE) -C benches/peers
 	.venv/bin/maturin develop --release --quiet --manifest-path bindings/python/Cargo.toml
 	$(MAKE) --no-print-directory -C bindings/c bench
+	cargo build --release --quiet -p quintet-cli
+	$(MAKE) --no-print-directory -C bindings/c bench-clinda
 	cargo run --release --quiet -p quintet-cli -- bench
 
 fuzz: ## Each fuzz target for FUZZ_SECONDS (20)
 	@.ci/setup
 	@.ci/fuzz
 
-explore: ## Random schedules and faults against the protocols, in the simulator: the tuple space, its log, the membership
+explore: ## Random schedules and faults against the protocols, in the simulator: the tuple space, its log and its replicas, the membership
 	@.ci/setup
 	cargo run --release --quiet -p quintet-cli -- explore tuple-space --seeds $(SCHEDULES)
 	cargo test --release --quiet -p quintet-membership --test simulated -- --ignored
 	cargo test --release --quiet -p quintet-durable --test simulated -- --ignored
+	cargo test --release --quiet -p quintet-replicated --test simulated -- --ignored
 
 mutants: ## The protocols with a small mistake each: tests and schedules have to find it; takes hours
 	@.ci/setup

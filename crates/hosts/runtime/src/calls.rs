@@ -434,7 +434,7 @@ impl Calls {
     /// polling.
     fn release(&self, mut engine: MutexGuard<'_, Engine>) -> Vec<Callback> {
         if engine.has_to_flush() {
-            engine.end_burst(self.clock);
+            engine.end_burst();
         }
         self.hand_back(engine)
     }

@@ -68,7 +68,10 @@ impl Engine {
             self.report_room(now);
             self.wake(now);
             self.end_step(now);
-            self.flush(|| now);
+            self.flush();
+            for (peer, link, error) in self.failing_links() {
+                self.fail(now, (peer, link), &error);
+            }
             if !self.ways.outlets.is_refusing() || now >= until {
                 return;
             }

@@ -1,3 +1,5 @@
+#[path = "tests/failing.rs"]
+mod failing;
 #[path = "tests/names.rs"]
 mod names;
 

@@ -267,7 +267,9 @@ fn who_was_removed_is_let_in_nowhere_and_stops() {
     let mut b = joined(&a, &folder, "b");
     wait_until("b knows that it is in", || b.view().members.len() == 2);
     a.client().ask_member(&Request::Leave { node: NodeId(1) }).expect("a may remove it");
-    let how = b.thread.take().expect("it was started").join().expect("it does not panic");
+    let thread = b.thread.take().expect("it was started");
+    wait_until("b hears of it", || thread.is_finished());
+    let how = thread.join().expect("it does not panic");
     let Err(AgentError::Refused(refusal)) = how else { panic!("{how:?}") };
     assert_eq!(refusal.reason, Reason::Removed);
     let again = Agent::start(&config(&b.folder)).map(drop).expect_err("it knows");

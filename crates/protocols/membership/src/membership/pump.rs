@@ -16,6 +16,7 @@ impl Membership {
         }
         loop {
             self.carry_out(now, out);
+            self.leave_if_removed(out);
             if self.open().is_some_and(|open| open.writer.is_durable(1)) {
                 // Before, its life is not on the disk, and the next one might have the same number.
                 self.serve(now, out);
@@ -78,6 +79,17 @@ impl Membership {
         });
     }
 
+    /// This machine may learn of its removal by the change itself, or by a view in which it is not any more.
+    fn leave_if_removed(&mut self, out: &mut dyn Outbox) {
+        let Phase::Open(open) = &self.phase else { return };
+        let (me, view) = (open.raft.me, &open.raft.view);
+        if view.has_lost(me) {
+            let text =
+                format!("this machine, node {}, is no member of the cluster any more, by view {}", me.0, view.number);
+            self.close(Refusal::new(Reason::Removed, text), out);
+        }
+    }
+
     /// A change is committed.
     fn finish_change(
         &mut self,
@@ -101,11 +113,6 @@ impl Membership {
             Change::Remove(node) => {
                 self.sight.forget(node);
                 self.lives.remove(&node);
-                if node == me.0 {
-                    let text =
-                        format!("this machine, node {}, was removed from the cluster in view {view}", node.0);
-                    self.close(Refusal::new(Reason::Removed, text), out);
-                }
             }
             Change::Revive(node, incarnation) if node == me.0 && incarnation > me.1 => {
                 let text =

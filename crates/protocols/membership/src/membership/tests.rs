@@ -376,6 +376,27 @@ fn a_leader_that_joined_while_a_member_was_off_is_heard_once_another_has_told_of
     assert_eq!(driven.member.term(), (2, Some(NodeId(6))));
 }
 
+#[test]
+fn who_learns_of_its_removal_by_a_view_alone_stops_as_well() {
+    let joiner = |node: u8| Joiner {
+        node: NodeId(node.into()),
+        name: node.to_string(),
+        identity: Identity([node; 32]),
+        address: "x:1".to_owned(),
+        grants: 0,
+        ticket: node.into(),
+    };
+    // Its log is behind the leader's, which sends the view in place of what led to it.
+    let mut view = View::founded(joiner(0));
+    view.apply(&Entry { term: 1, change: Change::Join(joiner(4)) });
+    let mut driven = learner(Vec::new());
+    hear(&mut driven, 1, 1, What::Snapshot { index: 3, index_term: 1, round: 1, view: view.clone() });
+    assert_eq!(reason(&driven), None);
+    view.apply(&Entry { term: 1, change: Change::Remove(NodeId(4)) });
+    hear(&mut driven, 1, 1, What::Snapshot { index: 4, index_term: 1, round: 2, view });
+    assert_eq!(reason(&driven), Some(Reason::Removed));
+}
+
 /// A log as versions before the second format have written it: batches from the first byte on.
 fn old_log() -> Vec<u8> {
     let first = Life { cluster: 7, node: NodeId(4), incarnation: Incarnation(5) };

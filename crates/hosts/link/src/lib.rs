@@ -15,6 +15,7 @@
 //! | `shared_memory.rs` | [`SharedMemoryListener`], [`shared_memory_connect`]: two processes of one user; [`Buffer`]: bulk that is not copied |
 //! | `stream.rs` | Unix sockets, TCP and TLS: [`StreamListener`], [`over_stream`] |
 //! | `impaired.rs` | [`impaired()`]: a link made worse, for tests and demos |
+//! | `renamed.rs` | [`renamed()`]: a listener whose peers know this node by another number |
 //! | `wait.rs` | how a receiver waits: spin, yield, sleep, and when not to |
 //! | `socket_file.rs`, `path_lock.rs`, `connecting.rs`, `spare.rs` | Unix sockets: who listens at a path, and connecting to it |
 //! | `socket_peer.rs` | whose process is at the other end of a Unix socket |
@@ -48,6 +49,8 @@ mod packets;
 #[cfg(not(loom))]
 mod pages;
 mod path_lock;
+#[cfg(not(loom))]
+mod renamed;
 #[cfg(any(not(loom), test))]
 mod shared_memory;
 #[cfg(not(loom))]
@@ -79,6 +82,8 @@ pub use maker::Maker;
 pub use not_accepted::NotAccepted;
 pub use packets::Packets;
 pub use quintet_line::Impairment;
+#[cfg(not(loom))]
+pub use renamed::renamed;
 #[cfg(not(loom))]
 pub use shared_memory::{
     Buffer, SharedMemoryDialer, SharedMemoryListener, before_fork, bulk_bytes_copied, shared_memory_connect,

@@ -66,6 +66,6 @@ pub use space::SpaceRequests;
 pub use stacks::{
     BROKER, CLIENT, EMBEDDED, EMBEDDED_BROKER, FIRST_MANAGER_NODE, PORT_RELAY, ResumedSpaces, ResumingRelay,
     SERVED, SERVER, SPACE, SPACE_NODE, Stack, asking_space, client, client_of, client_of_managers,
-    client_of_replicas, launcher, logged_space, make, manager, manager_node, managers, member, node,
+    client_of_replicas, kernel, launcher, logged_space, make, manager, manager_node, managers, member, node,
     replica_nodes, replicated_space, served, served_manager, sessions_of, space, without_messages,
 };

@@ -7,13 +7,14 @@ use crate::space::{SERVICE, SpaceRequests};
 use quintet_broker::Broker;
 use quintet_contract::{Address, NodeId, Port, Protocol};
 use quintet_durable::Logged;
+use quintet_kernel::{Kernel, KernelConfig};
 use quintet_launch::Launcher;
 use quintet_membership::Membership;
 use quintet_messaging::relay::{self, Relay};
 use quintet_messaging::{Class, Messages};
 use quintet_replicated::{MAX_REPLICAS, Replicated, ToLeader};
 use quintet_resume::{Resumed, ResumedConfig, Resuming};
-use quintet_session::{Placed, Ports, Sessions};
+use quintet_session::{Placed, Ports, Role, SessionConfig, Sessions};
 use quintet_tuple_space::{KeptSpaces, Manager, Policy, Router, RouterConfig, Spaces, codec};
 use quintet_wire::registry::{
     BROKER as BROKER_KINDS, LAUNCH, MEMBERSHIP, PORT_BROKER, PORT_CALLERS, PORT_DISK, PORT_LAUNCH,
@@ -315,6 +316,16 @@ pub fn client_of(server: NodeId, services: &[Port], at: NodeId, config: &StackCo
         Placed { port: at, kinds: service.kinds, asks: vec![there], services: &[], protocol }
     };
     node(at, config, services.iter().map(relay).collect())
+}
+
+/// The kernel of a machine: what its clients ask goes on to the server that the configuration names, over one session. Silence is watched for of the
+/// server only: a client may stand still.
+#[must_use]
+pub fn kernel(kernel: KernelConfig, config: &StackConfig) -> Sessions<Kernel> {
+    let asked = [kernel.server.node].into_iter().collect();
+    let sessions = config.sessions(kernel.me, &asked);
+    let sessions = SessionConfig { role: Role::KERNEL, watches_asked_only: true, ..sessions };
+    Sessions::new(sessions, Kernel::new(kernel))
 }
 
 /// Makes what a recording names, for a replay.

@@ -20,6 +20,8 @@ pub struct SessionConfig {
     pub versions: Versions,
     /// Keys the numbers that tell sessions apart.
     pub seed: u64,
+    /// Silence is watched for, as the next two say, only of peers to whom this side says HELLO; of all, if false.
+    pub watches_asked_only: bool,
     /// A peer unheard for this long is pinged; zero: never.
     pub keep_alive: Span,
     /// A peer unheard for this long, while this side was awake, is [`Down(Silent)`](quintet_contract::DownCause::Silent), and its link is closed if it is one
@@ -84,9 +86,16 @@ pub(crate) struct WindowLimits {
     pub(crate) bytes: u64,
 }
 
-/// What a node is. The number's meaning is the program's.
+/// What a node is. But for [`KERNEL`](Role::KERNEL) the number's meaning is the program's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Role(pub u8);
+
+impl Role {
+    /// It passes frames on to other nodes, over links of which its peers know nothing: so their frames carry no more bulk than every link takes,
+    /// [`FRAGMENT_BYTES`](quintet_contract::limits::FRAGMENT_BYTES), and who breaks the protocol with one of its pairs of ports is cut off
+    /// from that pair alone.
+    pub const KERNEL: Role = Role(1);
+}
 
 /// Abilities, one a bit. The bits' meaning is the program's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -113,6 +122,7 @@ impl SessionConfig {
             features: Features::default(),
             versions: Versions::default(),
             seed,
+            watches_asked_only: false,
             keep_alive: Span::ZERO,
             silence_limit: Span::ZERO,
             resume_window: Span::ZERO,

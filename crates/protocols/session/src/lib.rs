@@ -86,7 +86,7 @@ pub use config::{Features, PeerConfig, Reliability, Role, SessionConfig, Version
 pub use counters::Counters;
 #[cfg(feature = "seeded-defects")]
 pub use defect::Defect;
-pub use ports::{ABSENT, MAX_ASKED, Placed, Ports};
+pub use ports::{ABSENT, LEFT, MAX_ASKED, Parting, Placed, PortPair, Ports};
 pub use refusal::{Refusal, RefusalCode};
 pub use sessions::Sessions;
 pub use stream::PeerInfo;

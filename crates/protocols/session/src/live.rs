@@ -23,6 +23,8 @@ pub(crate) struct Live {
     pub(crate) owed: Owed,
     /// Whether the handshake continued an earlier link's session.
     pub(crate) resumed: bool,
+    /// Whether this side says HELLO.
+    is_asked: bool,
 }
 
 /// Control frames that have to go.
@@ -40,9 +42,20 @@ impl Owed {
 }
 
 impl Live {
-    pub(crate) fn new(stream: Stream, reliability: Reliability, now: Time, resumed: bool) -> Self {
+    pub(crate) fn new(
+        stream: Stream,
+        reliability: Reliability,
+        now: Time,
+        resumed: bool,
+        is_asked: bool,
+    ) -> Self {
         let (heard, pinged, owed) = (now, now, Owed::default());
-        Live { stream, reliability, heard, pinged, unanswered_since: None, owed, resumed }
+        Live { stream, reliability, heard, pinged, unanswered_since: None, owed, resumed, is_asked }
+    }
+
+    /// Whether the peer's silence is watched for.
+    fn is_watched(&self, config: &SessionConfig) -> bool {
+        self.is_asked || !config.watches_asked_only
     }
 
     /// Sends the control frames owed.
@@ -155,11 +168,13 @@ impl Live {
     pub(crate) fn silent_at(&self, config: &SessionConfig) -> Option<Time> {
         let pings = config.keep_alive > Span::ZERO;
         let since = if pings { self.unanswered_since } else { Some(self.heard) };
-        since.filter(|_| config.silence_limit > Span::ZERO).map(|since| since + config.silence_limit)
+        let watches = config.silence_limit > Span::ZERO && self.is_watched(config);
+        since.filter(|_| watches).map(|since| since + config.silence_limit)
     }
 
     fn ping_at(&self, config: &SessionConfig) -> Option<Time> {
-        (config.keep_alive > Span::ZERO).then(|| self.heard.max(self.pinged) + config.keep_alive)
+        (config.keep_alive > Span::ZERO && self.is_watched(config))
+            .then(|| self.heard.max(self.pinged) + config.keep_alive)
     }
 
     pub(crate) fn deadline(&self, config: &SessionConfig) -> Option<Time> {

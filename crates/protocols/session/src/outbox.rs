@@ -1,7 +1,7 @@
 //! The way out for the protocol above: every frame to another node gets its number.
 
 use crate::codec::{PREFIX_BYTES, Prefix};
-use crate::config::SessionConfig;
+use crate::config::{Role, SessionConfig};
 use crate::counters::Counters;
 use crate::handshake::Phase;
 use crate::peer::Peer;
@@ -10,8 +10,8 @@ use crate::retention::{Exit, Kept};
 use crate::stream::{Stream, earlier};
 use quintet_contract::limits::PORTS_PREFIX_BYTES;
 use quintet_contract::{
-    Address, Bytes, CELL_WORDS, Cell, Disconnect, Kind, Outbox, PeerMap, Port, Seen, SendError, Stage, Time,
-    Token,
+    Address, Bytes, CELL_WORDS, Cell, Disconnect, DownCause, Kind, Outbox, PeerMap, Port, Seen, SendError,
+    Stage, Time, Token,
 };
 use quintet_wire::registry::{PORTS, SESSION, is_service};
 
@@ -32,8 +32,17 @@ pub struct SessionOutbox<'a> {
     pub(crate) port: Option<Port>,
     /// The services of the host whose answers find that instance.
     pub(crate) services: &'static [Port],
-    /// Addresses to which that instance could not send for want of room.
-    pub(crate) full: &'a mut Vec<Address>,
+    /// What is to be seen to once that instance has had its say.
+    pub(crate) noted: &'a mut Vec<Noted>,
+}
+
+/// What came of an instance's sending.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Noted {
+    /// There was no room for what it wanted to send there.
+    Full(Address),
+    /// It has broken with that address, whose node passes on the frames of others: those keep their link. The instance learns this cause.
+    Broken(Address, DownCause),
 }
 
 /// The frame begun.
@@ -74,6 +83,12 @@ impl SessionOutbox<'_> {
             }
             other => fits(other.stream().ok_or(SendError::Unreachable)?).map(|()| Way::Kept),
         }
+    }
+
+    /// What a peer is, by its session.
+    pub(crate) fn role_of(&self, at: Address) -> Role {
+        let stream = self.peers.get(at).and_then(|peer| peer.phase.stream());
+        stream.map_or(Role::default(), |stream| stream.peer.role)
     }
 
     /// Whether a frame may go to a port of the own node.
@@ -166,7 +181,7 @@ impl SessionOutbox<'_> {
         let front = pair.as_ref().map_or(&[][..], |bytes| bytes);
         let (mut room, prefix) = match self.reserve(at, front.len() + at_most, 0) {
             Ok(reserved) => reserved,
-            Err(error) => return Err(refusal(self.full, self.port, to, error, front.len())),
+            Err(error) => return Err(refusal(self.noted, self.port, to, error, front.len())),
         };
         room[prefix..prefix + front.len()].copy_from_slice(front);
         let prefix = prefix + front.len();
@@ -226,11 +241,11 @@ impl Outbox for SessionOutbox<'_> {
                         }
                         Ok(body)
                     }
-                    Err(error) => Err(refusal(self.full, self.port, to, error, front)),
+                    Err(error) => Err(refusal(self.noted, self.port, to, error, front)),
                 }
             }
             Ok(Way::Kept) => self.begin_kept(to, (at, pair), (kind, token), at_most),
-            Err(error) => Err(refusal(self.full, self.port, to, error, 0)),
+            Err(error) => Err(refusal(self.noted, self.port, to, error, 0)),
         }
     }
 
@@ -271,13 +286,18 @@ impl Outbox for SessionOutbox<'_> {
         }
         let (at, pair) = self.route(to);
         let sent = self.send_with_bulk((at, pair), kind, token, head, bulk);
-        sent.map_err(|error| refusal(self.full, self.port, to, error, 0))
+        sent.map_err(|error| refusal(self.noted, self.port, to, error, 0))
     }
 
     fn disconnect(&mut self, peer: Address, how: Disconnect) {
         self.begun = Begun::Untouched;
         // The link is the two nodes'.
-        let (peer, _) = if peer.node == self.config.me.node { (peer, None) } else { self.route(peer) };
+        let address = peer;
+        let (peer, pair) = if peer.node == self.config.me.node { (peer, None) } else { self.route(peer) };
+        if pair.is_some() && self.role_of(peer) == Role::KERNEL {
+            self.noted.push(Noted::Broken(address, how.cause()));
+            return;
+        }
         let Some(known) = self.peers.get_mut(peer) else { return self.out.disconnect(peer, how) };
         let is_expired = match how {
             Disconnect::ForGood => {
@@ -308,14 +328,14 @@ impl Outbox for SessionOutbox<'_> {
 /// A refusal as the instance sees it that sends. One for want of room is noted, if it shares its session.
 #[cold]
 fn refusal(
-    full: &mut Vec<Address>,
+    noted: &mut Vec<Noted>,
     port: Option<Port>,
     to: Address,
     error: SendError,
     front: usize,
 ) -> SendError {
-    if error == SendError::Full && port.is_some() && full.last() != Some(&to) {
-        full.push(to);
+    if error == SendError::Full && port.is_some() && noted.last() != Some(&Noted::Full(to)) {
+        noted.push(Noted::Full(to));
     }
     without(error, front)
 }

@@ -144,7 +144,13 @@ impl Peer {
             let incarnation = stream.peer.incarnation;
             context.notify(Event::Peer(PeerChange::Up { incarnation, link: stream.link_above() }));
         }
-        self.phase = Phase::Live(Box::new(Live::new(stream, self.reliability, context.now, resumed)));
+        self.phase = Phase::Live(Box::new(Live::new(
+            stream,
+            self.reliability,
+            context.now,
+            resumed,
+            self.settings.initiate,
+        )));
         self.live_mut().expect("it was made live in the line before")
     }
 

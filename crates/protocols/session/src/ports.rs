@@ -19,12 +19,13 @@
 //! | the first frame of a pair of ports | its instance: the sender is up; then the frame |
 //! | a frame for a port where nothing is, or of one pair too many | its sender ([`ABSENT`]): that address is [`Down(Refused)`](quintet_contract::DownCause::Refused). Nobody is cut off for it |
 //! | a frame of who holds a token of the cluster, for a port that does not serve those ([`serves_tokens`](quintet_wire::registry::serves_tokens)) | as where nothing is |
+//! | a pair is over with whoever is behind it, and its nodes stay linked ([`LEFT`]) | its instance: that address is down, with the cause |
 //! | a node goes down | every instance that was told of an address of it, in the order in which they were told |
 //! | a session is refused before it began | the instances that were made to ask an address of that node |
 //! | there is room | every instance that was refused, in the order of the refusals |
 //!
 //! A peer cannot make this side keep anything by naming ports: a pair is kept only for an instance that is there, and of one node
-//! no more than 32 of them. How many nodes the instances were made to ask is another limit ([`MAX_ASKED`]): a cluster may have many.
+//! no more than 32 of them, or 1024 of one that says it passes on the frames of others ([`Role::KERNEL`]). How many nodes the instances were made to ask is another limit ([`MAX_ASKED`]): a cluster may have many.
 //!
 //! # Within the node
 //!
@@ -40,11 +41,12 @@ pub(crate) mod fuzzing;
 mod node;
 mod pair;
 
-pub use pair::ABSENT;
-pub(crate) use pair::PortPair;
+pub use pair::{ABSENT, LEFT, Parting, PortPair};
 
+#[cfg(doc)]
+use crate::Role;
 use crate::above::Above;
-use crate::outbox::SessionOutbox;
+use crate::outbox::{Noted, SessionOutbox};
 
 use node::{Known, MAX_PAIRS, Node};
 use quintet_contract::limits::PORTS_PREFIX_BYTES;
@@ -53,6 +55,7 @@ use quintet_contract::{
     Protocol, Time,
 };
 use quintet_errors::Code;
+use quintet_wire::Decode;
 use quintet_wire::registry::{KindRange, PORTS, is_service};
 use std::collections::BTreeMap;
 
@@ -154,17 +157,45 @@ impl<P: Protocol> Ports<P> {
         let placed = &mut self.instances[instance];
         (out.port, out.services) = (Some(placed.port), placed.services);
         placed.protocol.handle(now, input, out);
-        if !out.full.is_empty() {
-            self.note_refusals(instance, out);
+        if !out.noted.is_empty() {
+            self.attend_to_noted(instance, now, out);
         }
     }
 
-    /// Notes to whom an instance could not send. One told in the meantime that there is room waits again.
+    /// Notes to whom an instance could not send: one told in the meantime that there is room waits again. Ends the pairs that it has broken with.
     #[cold]
-    fn note_refusals(&mut self, instance: usize, out: &mut SessionOutbox<'_>) {
-        for to in out.full.drain(..) {
-            let at = Address { node: to.node, port: self.me.port };
-            self.nodes.get_mut(at).into_iter().for_each(|node| node.note_refusal(instance, to.port));
+    fn attend_to_noted(&mut self, instance: usize, now: Time, out: &mut SessionOutbox<'_>) {
+        let mut all = core::mem::take(out.noted);
+        for noted in all.drain(..) {
+            match noted {
+                Noted::Full(to) => {
+                    let at = Address { node: to.node, port: self.me.port };
+                    self.nodes.get_mut(at).into_iter().for_each(|node| node.note_refusal(instance, to.port));
+                }
+                Noted::Broken(with, cause) => self.part(instance, now, with, cause, out),
+            }
+        }
+        if out.noted.is_empty() {
+            *out.noted = all;
+        }
+    }
+
+    /// Ends the pair that an instance has with an address of a node which passes on the frames of others.
+    fn part(
+        &mut self,
+        instance: usize,
+        now: Time,
+        with: Address,
+        cause: DownCause,
+        out: &mut SessionOutbox<'_>,
+    ) {
+        let at = Address { node: with.node, port: self.me.port };
+        let pair = PortPair { from: with.port, to: self.instances[instance].port };
+        // From here on it is the layer that speaks.
+        out.port = None;
+        let Some(node) = self.nodes.get_mut(at) else { return };
+        if node.part(at, pair, Parting::Over(cause), out).is_some() {
+            self.inform(instance, now, Input::Peer(with, &PeerChange::Down(cause)), out);
         }
     }
 
@@ -214,6 +245,9 @@ impl<P: Protocol> Ports<P> {
         pair: PortPair,
         out: &mut SessionOutbox<'_>,
     ) -> Option<usize> {
+        if self.nodes.get(from).is_some_and(|node| node.is_parted(pair)) {
+            return None;
+        }
         let is_open = self.nodes.get_mut(from).is_some_and(|node| node.may_ask(pair.to));
         let known = self.index(pair.to).filter(|_| is_open).map(|instance| Known { pair, instance });
         let met = known.filter(|known| self.introduce(now, from, *known, out));
@@ -239,13 +273,26 @@ impl<P: Protocol> Ports<P> {
     /// A frame of the layer's own, or none at all.
     #[cold]
     fn control(&mut self, now: Time, from: Address, frame: Frame<'_>, out: &mut SessionOutbox<'_>) {
-        let Some((pair, [])) = PortPair::split(frame.body).filter(|_| frame.kind == ABSENT) else {
-            return out.disconnect(from, Disconnect::ForGood);
+        let ended = match (frame.kind, PortPair::split(frame.body)) {
+            (ABSENT, Some((pair, []))) => Some((pair, DownCause::Refused(Code::Unreachable as u16))),
+            (LEFT, Some((pair, word))) => match Parting::decode_all(word) {
+                Ok(Parting::Over(cause)) => Some((pair, cause)),
+                // Only who passes frames on waits to hear that.
+                Ok(Parting::Heard) | Err(_) => None,
+            },
+            _ => None,
         };
-        let Some(instance) = self.nodes.get_mut(from).and_then(|node| node.remove(pair)) else { return };
+        let Some((pair, cause)) = ended else { return out.disconnect(from, Disconnect::ForGood) };
+        let Some(node) = self.nodes.get_mut(from) else { return };
+        let instance = node.remove(pair);
+        if frame.kind == LEFT {
+            out.port = None;
+            node.hear_left(from, pair, out);
+        }
         let there = Address { node: from.node, port: pair.from };
-        let absent = DownCause::Refused(Code::Unreachable as u16);
-        self.inform(instance, now, Input::Peer(there, &PeerChange::Down(absent)), out);
+        if let Some(instance) = instance {
+            self.inform(instance, now, Input::Peer(there, &PeerChange::Down(cause)), out);
+        }
     }
 
     /// The addresses of a node that instances were made to ask, and which of them.
@@ -257,7 +304,8 @@ impl<P: Protocol> Ports<P> {
         match *change {
             PeerChange::Up { incarnation, link } => {
                 self.down(now, at, DownCause::Died, out);
-                self.nodes.insert(at, Node::new(incarnation, link.behind(PORTS_PREFIX_BYTES)));
+                self.nodes
+                    .insert(at, Node::new(incarnation, link.behind(PORTS_PREFIX_BYTES), out.role_of(at)));
                 for (instance, there) in self.asked(at).into_iter().filter(|_| !link.holds_token) {
                     let pair = PortPair { from: there.port, to: self.instances[instance].port };
                     self.introduce(now, at, Known { pair, instance }, out);

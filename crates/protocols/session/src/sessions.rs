@@ -6,7 +6,7 @@ use crate::config::SessionConfig;
 use crate::context::{Context, Event};
 use crate::counters::Counters;
 use crate::departed::Departed;
-use crate::outbox::{Begun, SessionOutbox};
+use crate::outbox::{Begun, Noted, SessionOutbox};
 use crate::peer::Peer;
 use crate::refusal::Refusal;
 use crate::stream::{Arrival, PeerInfo, Stream, earlier};
@@ -53,7 +53,7 @@ pub struct Sessions<P> {
     /// Kept for its room.
     head: Vec<u8>,
     /// Empty between calls; kept for its room.
-    full: Vec<Address>,
+    noted: Vec<Noted>,
 }
 
 impl<P: Above> Sessions<P> {
@@ -73,7 +73,7 @@ impl<P: Above> Sessions<P> {
             alarm: None,
             events: Vec::new(),
             head: Vec::new(),
-            full: Vec::new(),
+            noted: Vec::new(),
         }
     }
 
@@ -197,7 +197,7 @@ impl<P: Above> Sessions<P> {
             begun: Begun::Untouched,
             port: None,
             services: &HOST_SERVICE_PORTS,
-            full: &mut self.full,
+            noted: &mut self.noted,
         };
         self.inner.take(now, input, &mut out);
     }

@@ -10,6 +10,7 @@ use crate::retention::{Departure, Exit, Kept, Retention};
 use crate::sequence::Sequence;
 use crate::stamp::Stamp;
 use crate::window::{Progress, Window};
+use quintet_contract::limits::FRAGMENT_BYTES;
 use quintet_contract::{Address, Frame, Identity, Incarnation, LinkInfo, OwnedFrame, Time};
 
 /// What the handshake told about a peer.
@@ -99,6 +100,7 @@ impl Stream {
             Keeping::Nothing => link.max_bulk_bytes,
             Keeping::Retained(_) | Keeping::Retransmitted(_) => link.max_bulk_bytes.min(kept),
         };
+        let bulk = if peer.role == Role::KERNEL { bulk.min(FRAGMENT_BYTES) } else { bulk };
         let link = LinkInfo { max_bulk_bytes: bulk, ..link };
         let (next, expected) = (Sequence::default(), Sequence::default());
         Stream { id, heard, peer, link, next, expected, keeping }

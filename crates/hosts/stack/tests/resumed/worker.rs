@@ -39,6 +39,8 @@ pub(crate) struct Worker {
     is_up: bool,
     /// Why it cannot go on.
     pub(crate) lost: Option<String>,
+    /// It takes by leases, for which it waits, and in no other way: what it has had for good is in none of its questions when it ends.
+    leases_only: bool,
     next_token: u64,
     next_item: i64,
     /// Operations to be begun.
@@ -57,6 +59,7 @@ impl Worker {
             random: Random::new(seed, u64::from(me)),
             is_up: false,
             lost: None,
+            leases_only: false,
             next_token: 1,
             next_item: i64::from(me) * 1_000_000,
             left: operations,
@@ -66,6 +69,12 @@ impl Worker {
             told: Vec::new(),
             unsent: Vec::new(),
         }
+    }
+
+    /// The same, which may end at any moment and leaves nothing in doubt then.
+    #[allow(dead_code, reason = "one of two tests that share this file has such")]
+    pub(crate) fn leasing_only(self) -> Worker {
+        Worker { leases_only: true, ..self }
     }
 
     pub(crate) fn is_done(&self) -> bool {
@@ -94,6 +103,12 @@ impl Worker {
             (_, _, 8..10) => Asked::Take,
             _ => Asked::Unsure,
         };
+        let is_plain = matches!(asked, Asked::Take | Asked::Unsure);
+        let asked = match is_plain && self.leases_only {
+            true if self.lease.is_some() || self.open.values().any(|asked| *asked == Asked::Lease) => return,
+            true => Asked::Lease,
+            false => asked,
+        };
         if self.ask(asked, out) {
             self.left = self.left.saturating_sub(1);
             self.due = Some(now + Span::from_micros(1 + self.random.below(300)));
@@ -103,7 +118,8 @@ impl Worker {
     /// Whether the link took it.
     fn ask(&mut self, asked: Asked, out: &mut dyn Outbox) -> bool {
         let items = template!["item", ?i64];
-        let wait = if asked == Asked::Unsure { Wait::For(Span::from_millis(3)) } else { Wait::AtOnce };
+        let waits = asked == Asked::Unsure || self.leases_only && asked == Asked::Lease;
+        let wait = if waits { Wait::For(Span::from_millis(3)) } else { Wait::AtOnce };
         let held = self.lease.map_or(LeaseId(0), |(lease, _)| lease);
         let put = match asked {
             Asked::Finish(item) => [tuple!["done", item]],
@@ -177,7 +193,7 @@ impl Worker {
             }
             (Asked::Read, Answer::Tuple(_, None)) | (Asked::Status, Answer::State(_)) => {}
             (Asked::Read | Asked::Take | Asked::Lease, Answer::NoMatch) => {}
-            (Asked::Unsure, Answer::Error(refusal))
+            (Asked::Unsure | Asked::Lease, Answer::Error(refusal))
                 if matches!(refusal.code, Code::Cancelled | Code::TimedOut) => {}
             (asked, answer) => self.lost = Some(format!("{asked:?} was answered {answer:?}")),
         }

@@ -1,15 +1,16 @@
 //! A peer's node that is up.
 
-use super::pair::{ABSENT, PortPair};
-use quintet_contract::{Address, Incarnation, LinkInfo, Outbox, PeerChange, Port, Token};
+use super::pair::{ABSENT, LEFT, Parting, PortPair};
+use crate::Role;
+use quintet_contract::{Address, Incarnation, Kind, LinkInfo, Outbox, PeerChange, Port, Token};
 use quintet_wire::registry::serves_tokens;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Pairs of ports that two nodes may join. A peer that names more is refused them.
 pub(super) const MAX_PAIRS: usize = 32;
 
-/// Answers to frames for ports where nothing is that wait for room. Further ones are left out: who asks in earnest asks once a port.
-const MAX_OWED: usize = MAX_PAIRS;
+/// The same with a node that passes on the frames of others.
+pub(super) const MAX_PAIRS_OF_KERNEL: usize = 1024;
 
 /// A port of that node which an instance of this one knows to be up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,20 +27,40 @@ pub(super) struct Node {
     incarnation: Incarnation,
     /// What the link is, as the instances see it.
     link: LinkInfo,
-    /// In the order in which the instances were told.
-    known: Vec<Known>,
-    /// Where the last frame's pair was found.
-    last: usize,
+    max_pairs: usize,
+    /// Each with its instance, and its place in the order in which those were told.
+    known: BTreeMap<PortPair, (usize, u64)>,
+    told: u64,
+    /// The last frame's pair, and its instance.
+    last: Option<Known>,
+    /// Pairs that this side has ended, until the node has said so too: what still comes of them is for nobody.
+    parted: BTreeSet<PortPair>,
     /// Instances that found no room, and the ports they wanted to send to, each once.
     refused: VecDeque<(usize, Port)>,
-    /// Frames that were for nobody, and are to be answered when there is room.
-    owed: VecDeque<PortPair>,
+    /// What the layer itself has to say, when there is room, and of which pair.
+    owed: VecDeque<(PortPair, Word)>,
+}
+
+/// What the layer itself says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Word {
+    Absent,
+    Left(Parting),
 }
 
 impl Node {
-    pub(super) fn new(incarnation: Incarnation, link: LinkInfo) -> Node {
-        let (refused, owed) = (VecDeque::new(), VecDeque::new());
-        Node { incarnation, link, known: Vec::new(), last: 0, refused, owed }
+    pub(super) fn new(incarnation: Incarnation, link: LinkInfo, role: Role) -> Node {
+        Node {
+            incarnation,
+            link,
+            max_pairs: if role == Role::KERNEL { MAX_PAIRS_OF_KERNEL } else { MAX_PAIRS },
+            known: BTreeMap::new(),
+            told: 0,
+            last: None,
+            parted: BTreeSet::new(),
+            refused: VecDeque::new(),
+            owed: VecDeque::new(),
+        }
     }
 
     /// What an instance is told of a port of this node.
@@ -55,37 +76,41 @@ impl Node {
     /// The instance that a frame with this pair is for, if it knows its sender.
     #[inline]
     pub(super) fn instance(&mut self, pair: PortPair) -> Option<usize> {
-        match self.known.get(self.last) {
+        match self.last {
             Some(known) if known.pair == pair => Some(known.instance),
             _ => self.search(pair),
         }
     }
 
     fn search(&mut self, pair: PortPair) -> Option<usize> {
-        self.last = self.known.iter().position(|known| known.pair == pair)?;
-        Some(self.known[self.last].instance)
+        let (instance, _) = *self.known.get(&pair)?;
+        self.last = Some(Known { pair, instance });
+        Some(instance)
     }
 
     /// Adds a pair that is not known so far. False if there are too many.
     pub(super) fn add(&mut self, known: Known) -> bool {
-        let has_room = self.known.len() < MAX_PAIRS;
+        let has_room = self.known.len() + self.parted.len() < self.max_pairs;
         if has_room {
-            self.known.push(known);
+            self.told += 1;
+            self.known.insert(known.pair, (known.instance, self.told));
         }
         has_room
     }
 
     /// Forgets a pair. The instance that knew it, if one did.
     pub(super) fn remove(&mut self, pair: PortPair) -> Option<usize> {
-        let at = self.known.iter().position(|known| known.pair == pair)?;
-        let Known { instance, .. } = self.known.remove(at);
+        let (instance, _) = self.known.remove(&pair)?;
+        self.last = None;
         self.refused.retain(|who| *who != (instance, pair.from));
         Some(instance)
     }
 
     /// All pairs, in the order in which the instances were told.
     pub(super) fn known(&self) -> impl Iterator<Item = Known> {
-        self.known.iter().copied()
+        let mut known: Vec<_> = self.known.iter().collect();
+        known.sort_unstable_by_key(|(_, (_, told))| *told);
+        known.into_iter().map(|(pair, (instance, _))| Known { pair: *pair, instance: *instance })
     }
 
     /// Notes who found no room.
@@ -105,18 +130,53 @@ impl Node {
         self.refused.pop_front()
     }
 
+    /// Whether this side has ended the pair, and the node has not said so too.
+    pub(super) fn is_parted(&self, pair: PortPair) -> bool {
+        self.parted.contains(&pair)
+    }
+
+    /// Ends a pair that an instance here has broken with, and says so. The instance, if it knew it.
+    pub(super) fn part(
+        &mut self,
+        at: Address,
+        pair: PortPair,
+        how: Parting,
+        out: &mut dyn Outbox,
+    ) -> Option<usize> {
+        let instance = self.remove(pair)?;
+        self.parted.insert(pair);
+        self.owe(at, pair.turned(), Word::Left(how), out);
+        Some(instance)
+    }
+
+    /// The node has ended a pair: it hears that this is known.
+    pub(super) fn hear_left(&mut self, at: Address, pair: PortPair, out: &mut dyn Outbox) {
+        self.parted.remove(&pair);
+        self.owe(at, pair.turned(), Word::Left(Parting::Heard), out);
+    }
+
     /// Answers a frame that was for nobody, as soon as there is room.
     pub(super) fn answer_absent(&mut self, at: Address, asked: PortPair, out: &mut dyn Outbox) {
-        if self.owed.len() < MAX_OWED {
-            self.owed.push_back(asked.turned());
+        self.owe(at, asked.turned(), Word::Absent, out);
+    }
+
+    /// Says it as soon as there is room. What is more than a node may want is left out: who asks in earnest asks once a port.
+    fn owe(&mut self, at: Address, pair: PortPair, word: Word, out: &mut dyn Outbox) {
+        if self.owed.len() < self.max_pairs {
+            self.owed.push_back((pair, word));
         }
         self.send_owed(at, out);
     }
 
     /// Sends what is owed to the node whose session is at this address, as far as there is room.
     pub(super) fn send_owed(&mut self, at: Address, out: &mut dyn Outbox) {
-        while let Some(pair) = self.owed.front() {
-            if out.send(at, ABSENT, Token(0), &pair.to_bytes()).is_err() {
+        while let Some((pair, word)) = self.owed.front() {
+            let send = |kind: Kind, body: &[u8], out: &mut dyn Outbox| out.send(at, kind, Token(0), body);
+            let sent = match word {
+                Word::Absent => send(ABSENT, &pair.to_bytes(), out),
+                Word::Left(parting) => send(LEFT, &parting.to_bytes(*pair), out),
+            };
+            if sent.is_err() {
                 return;
             }
             self.owed.pop_front();

@@ -1,5 +1,7 @@
 //! Who is told what, and what is kept, one input at a time.
 
+#[path = "tests/kernels.rs"]
+mod kernels;
 #[path = "tests/tokens.rs"]
 mod tokens;
 

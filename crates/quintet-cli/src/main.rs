@@ -53,8 +53,8 @@ mod whole_file;
 use clap::{Parser, Subcommand};
 use commands::cluster::{down, join, leave, rotate, up};
 use commands::{
-    clc, completions, doctor, exit_status, explore, identity, init, peek, ps, replay, reproduce, run, scope,
-    serve, simulate, slurm_agent, space, status, supervise_child, supervise_job, testbed, token, top,
+    clc, completions, doctor, exit_status, explore, identity, init, kernel, peek, ps, replay, reproduce, run,
+    scope, serve, simulate, slurm_agent, space, status, supervise_child, supervise_job, testbed, token, top,
 };
 use quintet::{Code, Error};
 use std::process::ExitCode;
@@ -96,6 +96,8 @@ enum Command {
     Run(run::Arguments),
     /// Serve a tuple space until ctrl-C
     Serve(serve::Arguments),
+    /// Stand between the programs of this machine and a space, so that its server has one connection to the machine
+    Kernel(kernel::Arguments),
     /// Show how a cluster and its space are: machines, workers, tasks, and who waits for whom
     Status(status::Arguments),
     /// List the processes of jobs, on all machines of a cluster
@@ -160,6 +162,7 @@ impl Command {
             Command::Run(arguments) => arguments.json,
             Command::SlurmAgent => true,
             Command::Serve(arguments) => arguments.json,
+            Command::Kernel(arguments) => arguments.json,
             Command::Status(arguments) => arguments.json,
             Command::Ps(arguments) => arguments.json,
             Command::Top(arguments) => arguments.json,
@@ -192,6 +195,7 @@ impl Command {
             | Command::Token(_)
             | Command::Run(_)
             | Command::Serve(_)
+            | Command::Kernel(_)
             | Command::SlurmAgent
             | Command::Ps(_)
             | Command::Top(_)
@@ -234,6 +238,7 @@ impl Command {
             Command::Token(arguments) => token::run(&arguments),
             Command::Run(arguments) => run::run(&arguments),
             Command::Serve(arguments) => serve::run(&arguments),
+            Command::Kernel(arguments) => kernel::run(&arguments),
             Command::Status(arguments) => status::run(arguments),
             Command::Ps(arguments) => ps::run(arguments),
             Command::Top(arguments) => top::run(arguments),

@@ -20,6 +20,7 @@ use endpoint::Endpoint;
 use quintet::{Code, Error, Measurement, ServerMeter};
 use request::Names;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// How long one part of this process may take to tell its numbers. A scraper waits for 10 seconds.
@@ -46,6 +47,15 @@ impl Part {
     /// A space that this process serves.
     pub(crate) fn space(meter: ServerMeter) -> Part {
         Part { name: "space", measure: Box::new(move |limit| meter.measure(limit)) }
+    }
+
+    /// A kernel that this process is, whichever it is now.
+    pub(crate) fn kernel(meter: Arc<Mutex<ServerMeter>>) -> Part {
+        let measure = move |limit| {
+            let meter = meter.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            meter.measure(limit)
+        };
+        Part { name: "kernel", measure: Box::new(measure) }
     }
 }
 

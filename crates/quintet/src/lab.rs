@@ -1,6 +1,6 @@
 //! A connection to everything.
 
-mod connecting;
+pub(crate) mod connecting;
 
 use crate::heartbeat::Heartbeat;
 use crate::life;

@@ -130,7 +130,7 @@ pub struct CodeWatch {
 
 /// Asks a server, from any thread, what it tells of itself in numbers. It may outlive the server.
 #[derive(Clone)]
-pub struct ServerMeter(Vec<NodeHandle>);
+pub struct ServerMeter(pub(crate) Vec<NodeHandle>);
 
 impl ServerMeter {
     /// The space's numbers, and those of its sessions and links, each once: what they are called, and what they mean, stands in

@@ -2,7 +2,8 @@
 
 use crate::behaviour::{Behaviour, Limits};
 use quintet::{
-    Credentials, Lab, LinkAddress, Recorder, ServeConfig, Server, SpaceAddress, SpaceConfig, stack,
+    Credentials, Kernel, KernelConfig, Lab, LinkAddress, Recorder, ServeConfig, Server, SpaceAddress,
+    SpaceConfig, stack,
 };
 use quintet_identity::{Authority, Validity};
 use quintet_simulate::replay;
@@ -49,6 +50,7 @@ pub struct Begun {
     /// Leases that were redone and dead letters, before.
     before: [(&'static str, u64); 2],
     server: Option<(Server, Option<(Recorder, PathBuf)>)>,
+    kernel: Option<Kernel>,
 }
 
 impl Begun {
@@ -59,7 +61,14 @@ impl Begun {
     pub fn at(addresses: Vec<String>, observer: Lab) -> Result<Begun, String> {
         let state = observer.space().status().map_err(|error| error.to_string())?;
         let before = [("redone", state.redone), ("dead_letters", state.dead_letters)];
-        Ok(Begun { addresses, is_embedded: false, observer: Some(observer), before, server: None })
+        Ok(Begun {
+            addresses,
+            is_embedded: false,
+            observer: Some(observer),
+            before,
+            server: None,
+            kernel: None,
+        })
     }
 
     /// Has a status count from the beginning of the behaviour.
@@ -112,6 +121,7 @@ impl Placement for Embedded {
             observer: None,
             before: NOTHING_BEFORE,
             server: None,
+            kernel: None,
         })
     }
 
@@ -131,6 +141,8 @@ pub enum Link {
     Tcp,
     /// TCP with TLS.
     Tls,
+    /// A kernel, over a Unix socket, which asks the server over shared memory.
+    Kernel,
     /// Shared memory; the space is recorded, and what is recorded happens again in the simulator, byte for byte.
     Recorded,
 }
@@ -184,11 +196,18 @@ impl Served {
         let path = self.folder.join(format!("space-{}", self.spaces));
         let host = "127.0.0.1".to_owned();
         match self.link {
-            Link::SharedMemory | Link::Recorded => LinkAddress::SharedMemory(path),
+            Link::SharedMemory | Link::Recorded | Link::Kernel => LinkAddress::SharedMemory(path),
             Link::Unix => LinkAddress::Unix(path),
             Link::Tcp => LinkAddress::Tcp { host, port: 0 },
             Link::Tls => LinkAddress::Tls { host, port: 0, credentials: self.credentials.clone() },
         }
+    }
+
+    /// A kernel between the server and its clients.
+    fn kernel(&self, server: &Server) -> Result<Kernel, String> {
+        let at = LinkAddress::Unix(self.folder.join(format!("kernel-{}", self.spaces)));
+        let started = Kernel::start(&[at], server.addresses()[0].clone(), &KernelConfig::default());
+        started.map_err(|error| error.to_string())
     }
 }
 
@@ -200,6 +219,7 @@ impl Placement for Served {
             Link::Tcp => "tcp",
             Link::Tls => "tls",
             Link::Recorded => "recorded",
+            Link::Kernel => "kernel",
         }
     }
 
@@ -219,7 +239,8 @@ impl Placement for Served {
             recording = Some((recorder, path));
         }
         let server = Server::start(self.address(), &config).map_err(|error| error.to_string())?;
-        let address = server.addresses()[0].clone();
+        let kernel = (self.link == Link::Kernel).then(|| self.kernel(&server)).transpose()?;
+        let address = kernel.as_ref().map_or(server.addresses(), Kernel::addresses)[0].clone();
         let told = address.to_string();
         let address: LinkAddress = address.identified(self.credentials.as_ref());
         let observer =
@@ -230,11 +251,13 @@ impl Placement for Served {
             observer: Some(observer),
             before: NOTHING_BEFORE,
             server: Some((server, recording)),
+            kernel,
         })
     }
 
     fn end(&mut self, begun: Begun) -> Result<(), String> {
         begun.observer.iter().for_each(Lab::close);
+        drop(begun.kernel);
         let Some((server, recording)) = begun.server else { return Ok(()) };
         server.stop().map_err(|error| error.to_string())?;
         let Some((recorder, path)) = recording else { return Ok(()) };

@@ -64,6 +64,11 @@ fn over_tls() {
 }
 
 #[test]
+fn through_a_kernel() {
+    play_served(Link::Kernel, &[]);
+}
+
+#[test]
 fn recorded_and_replayed() {
     play_served(Link::Recorded, &[]);
 }

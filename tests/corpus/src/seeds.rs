@@ -41,6 +41,7 @@ pub fn seeds() -> Vec<Seed> {
         layers::sessions(),
         layers::ports(),
         layers::messages(),
+        named("kernel", quintet_kernel::fuzzing::seeds()),
         space::snapshots(),
         space::logs(),
         space::clients(),

@@ -23,7 +23,7 @@ pub struct Target {
 }
 
 /// Every entry point.
-pub const TARGETS: [Target; 27] = [
+pub const TARGETS: [Target; 28] = [
     Target { name: "header", run: header },
     Target { name: "journal_entry", run: journal_entry },
     Target { name: "stream", run: quintet_link::fuzzing::frames },
@@ -35,6 +35,7 @@ pub const TARGETS: [Target; 27] = [
     Target { name: "space_managers", run: quintet_tuple_space::fuzzing::managers },
     Target { name: "session", run: quintet_session::fuzzing::drive },
     Target { name: "ports", run: quintet_session::fuzzing::drive_ports },
+    Target { name: "kernel", run: quintet_kernel::fuzzing::drive },
     Target { name: "messaging", run: quintet_messaging::fuzzing::drive },
     Target { name: "space_snapshot", run: quintet_tuple_space::fuzzing::snapshot },
     Target { name: "space_log", run: space_log },

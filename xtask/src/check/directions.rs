@@ -88,6 +88,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "durable",
             "replicated",
             "resume",
+            "kernel",
             "tuple-space",
             "link",
             "stack",

@@ -8,6 +8,7 @@ mod ways;
 use crate::config::KernelConfig;
 use crate::counters::Counters;
 use crate::defect::seeded;
+use crate::news::{SERVER_NEWS, ServerNews};
 use held::{Held, send};
 use quintet_contract::limits::PORTS_PREFIX_BYTES;
 use quintet_contract::{
@@ -29,7 +30,7 @@ use ways::Ways;
 /// | a client has gone | the server, after what the client sent: each of its pairs is over, with the cause |
 /// | the server breaks with one client | that client's link is closed; the others stay |
 /// | nothing is at a port of the server, or there are too many pairs | that client, as from the server |
-/// | the server has gone | the callers of the kernel's node, by a frame [`LEFT`]: its host ends the node, and with it all clients' links, for what was between them and that life of the server is over |
+/// | the server has gone | the callers of the kernel's node, by [`SERVER_NEWS`]: its host ends the node, and with it all clients' links, for what was between them and that life of the server is over |
 ///
 /// # Room
 ///
@@ -254,10 +255,13 @@ impl Kernel {
     /// The server is gone, and with it all that was between it and the clients.
     fn server_down(&mut self, cause: DownCause, out: &mut dyn Outbox) {
         self.server = Server::Gone;
+        self.tell(ServerNews::Gone(cause), out);
+    }
+
+    fn tell(&self, news: ServerNews, out: &mut dyn Outbox) {
         let callers = Address { node: self.config.me.node, port: PORT_CALLERS };
-        let nobody = PortPair { from: Port(0), to: Port(0) };
         // Where nobody calls, there is nobody to be told.
-        let _ = out.send(callers, LEFT, Token(0), &Parting::Over(cause).to_bytes(nobody));
+        let _ = quintet_wire::send(out, callers, SERVER_NEWS, Token(0), &news);
     }
 }
 
@@ -313,6 +317,7 @@ impl Protocol for Kernel {
             Input::Peer(peer, PeerChange::Up { .. }) if peer == server && self.server == Server::Gone => {}
             Input::Peer(peer, PeerChange::Up { .. }) if peer == server => {
                 self.server = Server::Up;
+                self.tell(ServerNews::Up, out);
                 self.pass_waiting_to_server(out);
             }
             Input::Peer(peer, PeerChange::Down(cause)) if peer == server => self.server_down(*cause, out),

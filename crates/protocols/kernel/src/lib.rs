@@ -22,6 +22,7 @@
 //! | `kernel.rs` | [`Kernel`]: frames in, frames out; read this first |
 //! | `kernel/ways.rs` | which port of the kernel's node stands for which client's pair |
 //! | `kernel/held.rs` | frames for which there was no room |
+//! | `news.rs` | [`ServerNews`]: what its host is told |
 //! | `config.rs`, `counters.rs` | what the host decides and learns |
 //! | `defect.rs`, `fuzzing.rs` | built-in defects for tests; what the fuzz target runs |
 #![forbid(unsafe_code)]
@@ -31,9 +32,11 @@ mod counters;
 mod defect;
 pub mod fuzzing;
 mod kernel;
+mod news;
 
 pub use config::KernelConfig;
 pub use counters::Counters;
 #[cfg(feature = "seeded-defects")]
 pub use defect::Defect;
 pub use kernel::Kernel;
+pub use news::{SERVER_NEWS, ServerNews};

@@ -318,8 +318,12 @@ impl<P: Protocol> Ports<P> {
     /// A node's session is over, or was refused before it began.
     fn down(&mut self, now: Time, at: Address, cause: DownCause, out: &mut SessionOutbox<'_>) {
         let there = |port| Address { node: at.node, port };
+        let mut cause = cause;
         let told: Vec<(usize, Address)> = match self.nodes.remove(at) {
-            Some(node) => node.known().map(|known| (known.instance, there(known.pair.from))).collect(),
+            Some(node) => {
+                cause = node.end_of_pairs(cause);
+                node.known().map(|known| (known.instance, there(known.pair.from))).collect()
+            }
             None if matches!(cause, DownCause::Refused(_)) => self.asked(at),
             None => return,
         };

@@ -63,7 +63,7 @@ use elsewhere::Elsewhere;
 use happening::{Happening, gather};
 use hosts::Placement;
 use launch::Launch;
-use quintet::{Code, Error, Lab, LinkAddress, LinkConfig, ServeConfig, Server};
+use quintet::{Code, Error, Kernel, KernelConfig, Lab, LinkAddress, LinkConfig, ServeConfig, Server};
 use quintet_agent::LIVENESS;
 use quintet_settings::{RUN_KILL_ONE, RUN_WORKERS, SPACE_LEASE_MS, SPACE_MAX_ATTEMPTS, Settings};
 use slurm::{Agents, Allocation};
@@ -116,6 +116,9 @@ pub(crate) struct Arguments {
     /// Spread the space over so many managers, each on a thread of its own: for more requests a second than one thread answers. The others listen beside the first, at PATH.1, PATH.2 or the next ports
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=16), conflicts_with_all = ["hosts", "record"])]
     managers: u8,
+    /// Have the programs of this machine ask the space through a kernel, to which they are linked over shared memory: the space then has one connection to them all. Costs a hop; to compare
+    #[arg(long)]
+    kernels: bool,
     /// How master and workers are linked with the space
     #[arg(long, value_enum, default_value_t = LinkKind::Shm)]
     link: LinkKind,
@@ -272,7 +275,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let listen: Vec<LinkAddress> = [listen].into_iter().chain(elsewhere.listen(&happened)?).collect();
     let server = Server::start_at(&listen, &config)?;
     let served = (server.addresses(), cluster, workers);
-    let launch = launch(arguments, &settings, served, elsewhere, (&room, trace.as_ref(), printer))?;
+    let kernel = kernel(arguments, &settings, (server.addresses(), cluster, link), room.folder.path())?;
+    let mut launch = launch(arguments, &settings, served, elsewhere, (&room, trace.as_ref(), printer))?;
+    if let Some(kernel) = &kernel {
+        launch.address = kernel.addresses()[0].clone();
+    }
     metrics.url().iter().for_each(|url| launch.printer.say(&format!("metrics at {url}")));
     metrics.answer(vec![Part::space(server.meter()), launch.counts.part()])?;
     let lab = Lab::connect_with(&launch.address, cluster, launch.lease, link)?;
@@ -280,7 +287,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     // Before the job's folders on other machines are removed.
     let there = trace::gather(&launch.hosts, room.folder.path(), launch.histograms.as_deref());
     let unreached = launch.hosts.end();
-    drop((lab, agents));
+    drop((lab, agents, kernel));
     let stopped = server.stop();
     let traced = trace.map_or(Ok(()), |trace| trace.finish(&there));
     let tidied = [stopped, traced, finish(recorder.as_ref()), room.close()];
@@ -306,6 +313,21 @@ fn agents(
     let agents = Agents::start(room.folder.path(), &allocation, printer, happenings)?;
     printer.say(&format!("on the machines of Slurm's allocation: {}", agents.names().join(", ")));
     Ok(Some(agents))
+}
+
+/// The kernel through which the processes of this machine ask, if they are to.
+fn kernel(
+    arguments: &Arguments,
+    settings: &Settings,
+    (served, cluster, link): (&[LinkAddress], u128, LinkConfig),
+    folder: &Path,
+) -> Result<Option<Kernel>, Error> {
+    let config = KernelConfig { cluster, link, ..KernelConfig::default() };
+    let start = || {
+        let space = identified(served[0].clone(), settings)?;
+        Kernel::start(&[LinkAddress::SharedMemory(folder.join("kernel"))], space, &config)
+    };
+    arguments.kernels.then(start).transpose()
 }
 
 /// What the children of the job share. `served`: where, in which cluster, and for how many workers.

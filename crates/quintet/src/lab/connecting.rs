@@ -210,6 +210,17 @@ impl Lab {
     }
 }
 
+/// How many managers the space has that a server at this address keeps; an error if there is none, or it does not let this process in.
+pub(crate) fn managers_at(address: &LinkAddress, cluster: u128, link: LinkConfig) -> Result<u8, Error> {
+    let made = Made::link(address)?;
+    let (node, config) = client_config(cluster, link);
+    let instance = Instance::new(stack::client(node, &config));
+    let lab = made.connected(node, stack::SPACE_NODE, instance, SHORTEST_LEASE, link, Seen::default())?;
+    let managers = Pending::managers(&lab);
+    lab.close();
+    managers
+}
+
 impl Seen {
     /// What is told of a connection, as the environment says.
     fn of_a_connection() -> Seen {
@@ -269,7 +280,7 @@ fn redial(address: &LinkAddress, link: LinkConfig, seed: u64) -> Option<Redial> 
 }
 
 /// A node number by chance, none of a replica's or a manager's, and its configuration. If the number is in use the link is closed, which the first call shows.
-fn client_config(cluster: u128, link: LinkConfig) -> (NodeId, StackConfig) {
+pub(crate) fn client_config(cluster: u128, link: LinkConfig) -> (NodeId, StackConfig) {
     let seed = life::random();
     let lowest = 1 + MAX_REPLICAS as u64;
     let numbers = u64::from(stack::FIRST_MANAGER_NODE.0) - lowest;

@@ -83,7 +83,7 @@ type Prepared = (Box<dyn Placement>, Vec<(String, PathBuf)>);
 
 fn placements(arguments: &Arguments) -> Result<Vec<Prepared>, String> {
     let mut placements: Vec<Prepared> = vec![(Box::new(Embedded), Vec::new())];
-    for link in [Link::SharedMemory, Link::Unix, Link::Tcp, Link::Tls, Link::Recorded] {
+    for link in [Link::SharedMemory, Link::Unix, Link::Tcp, Link::Tls, Link::Kernel, Link::Recorded] {
         let mut served = Served::over(link)?;
         let variables = served.variables()?;
         placements.push((Box::new(served), variables));

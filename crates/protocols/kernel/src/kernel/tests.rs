@@ -8,6 +8,7 @@ const ME: Address = Address::new(900, 5);
 const SERVER: Address = Address::new(0, 5);
 const FIRST: Address = Address::new(3, 5);
 const SECOND: Address = Address::new(4, 5);
+const CALLERS: Address = Address { port: PORT_CALLERS, ..ME };
 const WORD: Kind = USER.kind(0);
 
 /// What was sent: to whom, what, between which ports, and what stands behind them.
@@ -69,6 +70,7 @@ impl Bench {
     fn give(&mut self, input: Input<'_>) -> Vec<Sent> {
         self.kernel.handle(Time(0), input, &mut self.out);
         let sent = self.out.effects.drain().map(|effect| match effect {
+            Effect::Sent(to, frame) if to.node == ME.node => (to, frame.kind, (0, 0), frame.body.to_vec()),
             Effect::Sent(to, frame) => {
                 let (pair, rest) = PortPair::split(&frame.body).expect("all have one");
                 (to, frame.kind, (pair.from.0, pair.to.0), rest.to_vec())
@@ -219,7 +221,7 @@ fn the_callers_of_its_node_hear_that_the_server_has_gone_and_another_life_of_it_
     let mut bench = Bench::new();
     bench.frame(FIRST, WORD, (16, 16), b"a");
     let told = bench.down(SERVER, DownCause::Died);
-    assert_eq!(told, [sent(Address { port: PORT_CALLERS, ..ME }, LEFT, (0, 0), &[1])]);
+    assert_eq!(told, [sent(CALLERS, SERVER_NEWS, (0, 0), &[1, 1])]);
     assert_eq!(bench.up(SERVER), []);
     assert_eq!(bench.frame(FIRST, WORD, (16, 16), b"b"), []);
 }
@@ -229,7 +231,8 @@ fn what_is_asked_before_the_server_is_there_waits_for_it() {
     let mut bench = Bench { kernel: Kernel::new(KernelConfig::new(ME, SERVER)), out: Narrow::default() };
     bench.up(FIRST);
     assert_eq!(bench.frame(FIRST, WORD, (16, 16), b"a"), []);
-    assert_eq!(bench.up(SERVER), [sent(SERVER, WORD, (1, 16), b"a")]);
+    let news = sent(CALLERS, SERVER_NEWS, (0, 0), &[0]);
+    assert_eq!(bench.up(SERVER), [news, sent(SERVER, WORD, (1, 16), b"a")]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::pair::{ABSENT, LEFT, Parting, PortPair};
 use crate::Role;
-use quintet_contract::{Address, Incarnation, Kind, LinkInfo, Outbox, PeerChange, Port, Token};
+use quintet_contract::{Address, DownCause, Incarnation, Kind, LinkInfo, Outbox, PeerChange, Port, Token};
 use quintet_wire::registry::serves_tokens;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -27,7 +27,7 @@ pub(super) struct Node {
     incarnation: Incarnation,
     /// What the link is, as the instances see it.
     link: LinkInfo,
-    max_pairs: usize,
+    role: Role,
     /// Each with its instance, and its place in the order in which those were told.
     known: BTreeMap<PortPair, (usize, u64)>,
     told: u64,
@@ -53,7 +53,7 @@ impl Node {
         Node {
             incarnation,
             link,
-            max_pairs: if role == Role::KERNEL { MAX_PAIRS_OF_KERNEL } else { MAX_PAIRS },
+            role,
             known: BTreeMap::new(),
             told: 0,
             last: None,
@@ -66,6 +66,19 @@ impl Node {
     /// What an instance is told of a port of this node.
     pub(super) fn up(&self) -> PeerChange {
         PeerChange::Up { incarnation: self.incarnation, link: self.link }
+    }
+
+    fn max_pairs(&self) -> usize {
+        if self.role == Role::KERNEL { MAX_PAIRS_OF_KERNEL } else { MAX_PAIRS }
+    }
+
+    /// How the pairs end of a node whose session has ended like this. One that passes frames on says farewell for itself alone: who is behind it may come
+    /// back another way.
+    pub(super) fn end_of_pairs(&self, cause: DownCause) -> DownCause {
+        match cause {
+            DownCause::Closed if self.role == Role::KERNEL => DownCause::Died,
+            other => other,
+        }
     }
 
     /// Whether the node may send to this port: who holds a token and is no member may to few.
@@ -90,7 +103,7 @@ impl Node {
 
     /// Adds a pair that is not known so far. False if there are too many.
     pub(super) fn add(&mut self, known: Known) -> bool {
-        let has_room = self.known.len() + self.parted.len() < self.max_pairs;
+        let has_room = self.known.len() + self.parted.len() < self.max_pairs();
         if has_room {
             self.told += 1;
             self.known.insert(known.pair, (known.instance, self.told));
@@ -162,7 +175,7 @@ impl Node {
 
     /// Says it as soon as there is room. What is more than a node may want is left out: who asks in earnest asks once a port.
     fn owe(&mut self, at: Address, pair: PortPair, word: Word, out: &mut dyn Outbox) {
-        if self.owed.len() < self.max_pairs {
+        if self.owed.len() < self.max_pairs() {
             self.owed.push_back((pair, word));
         }
         self.send_owed(at, out);

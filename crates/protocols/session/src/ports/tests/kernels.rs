@@ -88,3 +88,15 @@ fn of_a_node_that_passes_frames_on_many_pairs_are_taken_and_little_bulk_in_a_fra
     let node = bench.node.inner().nodes.get(PEER).expect("nobody is cut off");
     assert_eq!(node.known().count(), node::MAX_PAIRS_OF_KERNEL);
 }
+
+#[test]
+fn the_farewell_of_a_node_that_passes_frames_on_is_not_that_of_who_is_behind_it() {
+    for (cause, told) in [(DownCause::Closed, DownCause::Died), (DownCause::Silent, DownCause::Silent)] {
+        let mut bench = Bench::new();
+        bench.up_as_kernel(LINK);
+        bench.frame(WORD, 7, 1024, b"one");
+        bench.told(1024);
+        bench.down(PEER, cause);
+        assert_eq!(bench.told(1024), [Told::Down(at(2, 7), told)]);
+    }
+}

@@ -9,11 +9,13 @@
 //! | `sample.rs` | [`Sample`], [`Usage`]: one run of a program, as it was measured |
 //! | `quartiles.rs`, `regression.rs` | middle and spread; the line through jblock's times |
 //! | `measured.rs` | [`Measured`]: all runs, compared figure by figure; read this first |
+//! | `kernels.rs` | [`KernelStudy`]: kernels against direct connections, measured |
 //! | `explanation.rs` | why ours differ, in words that follow from the numbers |
 //! | `simulated.rs` | the paper's machines, simulated |
 //! | `measured/` | the same as text, page, objects and table |
 
 mod explanation;
+mod kernels;
 mod measured;
 mod published;
 mod quartiles;
@@ -21,6 +23,7 @@ mod regression;
 mod sample;
 pub mod simulated;
 
+pub use kernels::{KernelRow, KernelSample, KernelStudy, Way};
 pub use measured::{Curve, Drawing, DrawnLine, Fastest, Figure, Measured, PerOperation, Place};
 pub use published::{Across, PUBLISHED, Published};
 pub use quartiles::Quartiles;

@@ -14,6 +14,7 @@ mod frozen;
 mod hosts;
 mod identity;
 mod job;
+mod kernel;
 mod kill_one;
 mod known_holes;
 mod log;

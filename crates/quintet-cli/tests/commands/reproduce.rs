@@ -143,6 +143,26 @@ fn linda_lan_runs_here_and_tells_each_run_and_figure() {
 }
 
 #[test]
+fn linda_lan_compares_kernels_with_direct_connections_here() {
+    let asked = ["reproduce", "linda-lan", "--live", "--kernels", "--quick", "--machines=1", "--json"];
+    let (status, said) = result(quintet(asked));
+    assert_eq!(status, 0, "{said}");
+    let objects: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let runs: Vec<&Value> = objects.iter().filter(|object| object["run"] == "kernels").collect();
+    // With one process and with three, in two turns.
+    let ways: Vec<&str> = runs.iter().map(|run| run["way"].as_str().unwrap()).collect();
+    assert_eq!(ways, ["direct", "kernels"].repeat(4));
+    for run in runs {
+        let processes = run["processes"].as_u64().unwrap();
+        assert_eq!(run["operations"], 5 * 25 + 2 * processes, "{run}");
+        assert!(run["manager"]["processor_ns"].as_u64() > Some(0), "{run}");
+    }
+    let rows: Vec<&Value> = objects.iter().filter(|object| object["time"].is_array()).collect();
+    assert_eq!((rows.len(), rows[1]["processes"].as_u64()), (2, Some(3)));
+    assert!(objects.last().unwrap()["findings"][0].as_str().is_some_and(|text| text.contains("kernels")));
+}
+
+#[test]
 fn linda_lan_is_simulated_the_same_each_time() {
     let study = ["reproduce", "linda-lan", "--simulated", "--seeds=1", "--json"];
     let (status, said) = result(quintet(study));

@@ -3,10 +3,12 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `linda_lan/field.rs` | machines, and one run on them |
+//! | `linda_lan/kernels.rs` | kernels against direct connections |
 //! | `linda_lan/side.rs` | the processes of a run |
 //! | `linda_lan/usage.rs` | what a process has used |
 
 mod field;
+pub(super) mod kernels;
 mod side;
 mod usage;
 
@@ -78,18 +80,7 @@ fn subjects(is_quick: bool) -> Vec<Subject> {
 fn measure(arguments: &Arguments) -> Result<Measured, Error> {
     let (subjects, mut place) = (subjects(arguments.quick), Place::default());
     let turns = arguments.runs.unwrap_or(if arguments.quick { TURNS_QUICK } else { TURNS });
-    let mut fields = Vec::new();
-    if arguments.machines != Some(2) {
-        fields.push(Field::One);
-    }
-    if arguments.machines != Some(1) {
-        match Field::two() {
-            Ok(field) => fields.push(field),
-            // Who asks for two alone gets an error; who asks for all, what there is, and why not more.
-            Err(error) if arguments.machines.is_none() => place.no_second = Some(error.to_string()),
-            Err(error) => return Err(error),
-        }
-    }
+    let fields = fields(arguments, &mut place)?;
     (place.processors, place.load_before) = (pinning::allowed()?.len(), load());
     let bar = bar(turns as usize * fields.len() * subjects.len() * Packets::BOTH.len());
     let mut samples = Vec::new();
@@ -106,6 +97,23 @@ fn measure(arguments: &Arguments) -> Result<Measured, Error> {
     bar.finish_and_clear();
     place.load_after = load();
     Ok(Measured { samples, place })
+}
+
+/// One machine, two, or both, as was asked; why there are no two, where nobody asked for them alone.
+fn fields(arguments: &Arguments, place: &mut Place) -> Result<Vec<Field>, Error> {
+    let mut fields = Vec::new();
+    if arguments.machines != Some(2) {
+        fields.push(Field::One);
+    }
+    if arguments.machines != Some(1) {
+        match Field::two() {
+            Ok(field) => fields.push(field),
+            // Who asks for two alone gets an error; who asks for all, what there is, and why not more.
+            Err(error) if arguments.machines.is_none() => place.no_second = Some(error.to_string()),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(fields)
 }
 
 fn bar(runs: usize) -> ProgressBar {

@@ -2,7 +2,7 @@
 
 use crate::connection::refused;
 use quintet::{Code, Error};
-use quintet_reproduce::linda_lan::{Packets, Sample, Subject, Usage};
+use quintet_reproduce::linda_lan::{KernelSample, Packets, Sample, Subject, Usage, Way};
 use quintet_testbed::{Child, Plan, Program, Testbed, TestbedError, namespaces_refused};
 use serde_json::Value;
 use std::time::Duration;
@@ -109,6 +109,71 @@ impl Field {
         let seconds = said["seconds"].as_f64().unwrap_or_else(|| blocks.iter().sum::<u64>() as f64 / 1e9);
         let machines = self.machines();
         Ok(Sample { subject, machines, packets, turn, seconds, operations, usage, blocks_ns: blocks })
+    }
+}
+
+impl Field {
+    /// Runs jmatrix once, with one packet a message, where processes ask the manager like this.
+    ///
+    /// # Errors
+    /// As [`Field::run`].
+    pub(super) fn run_jmatrix(
+        &self,
+        way: Way,
+        dimension: u32,
+        processes: u32,
+        turn: u32,
+    ) -> Result<KernelSample, Error> {
+        let one = Packets::One;
+        let mut manager = self.start(0, one, &self.place()?, &words(["manager"]))?;
+        let at = hear(&manager)?["serving"].as_str().unwrap_or_default().to_owned();
+        let machines = self.machines();
+        let room = tempfile::Builder::new().prefix("quintet-").tempdir().map_err(refused("make a folder"))?;
+        let mut kernels = match way {
+            Way::Direct => Vec::new(),
+            Way::Kernels => (0..usize::from(machines))
+                .map(|machine| {
+                    self.start(machine, one, &at, &words(["kernel", &self.kernel_at(machine, &room)]))
+                })
+                .collect::<Result<_, _>>()?,
+        };
+        let found =
+            kernels.iter().map(|kernel| Ok(hear(kernel)?["serving"].as_str().unwrap_or_default().to_owned()));
+        let found: Vec<String> = found.collect::<Result<_, Error>>()?;
+        let at = |machine: usize| found.get(machine).unwrap_or(&at);
+        // As in the paper: the first goes to the other machine, as the program itself is on this one.
+        let place = |worker: u32| usize::from(machines == 2 && worker.is_multiple_of(2));
+        let workers: Vec<Child> = (0..processes)
+            .map(|worker| self.start(place(worker), one, at(place(worker)), &words(["worker"])))
+            .collect::<Result<_, _>>()?;
+        let master = words(["matrix", &dimension.to_string(), &processes.to_string()]);
+        let mut master = self.start(0, one, at(0), &master)?;
+        hear(&master)?;
+        let before = used(&mut manager)?;
+        let kernels_before = kernels.iter_mut().map(used).collect::<Result<Vec<_>, _>>()?;
+        say(&mut master, "go")?;
+        let said = hear(&master)?;
+        let of_manager = used(&mut manager)?.since(&before);
+        let mut usage = Usage::from_json(&said["usage"]).plus(&of_manager);
+        for (kernel, before) in kernels.iter_mut().zip(&kernels_before) {
+            usage = usage.plus(&used(kernel)?.since(before));
+        }
+        let mut operations = said["operations"].as_u64().unwrap_or_default();
+        for worker in &workers {
+            let said = hear(worker)?;
+            usage = usage.plus(&Usage::from_json(&said["usage"]));
+            operations += said["operations"].as_u64().unwrap_or_default();
+        }
+        let seconds = said["seconds"].as_f64().unwrap_or_default();
+        Ok(KernelSample { way, machines, processes, turn, seconds, operations, usage, manager: of_manager })
+    }
+
+    /// Where the kernel of a machine listens: as the manager does where there is one machine.
+    fn kernel_at(&self, machine: usize, room: &TempDir) -> String {
+        match self {
+            Field::One => "tcp:127.0.0.1:0".to_owned(),
+            Field::Two { .. } => format!("unix:{}", room.path().join(NAMES[machine]).display()),
+        }
     }
 }
 

@@ -4,8 +4,8 @@ use super::usage;
 use crate::connection::refused;
 use clap::{Args, Subcommand};
 use quintet::{
-    Array, ArrayOf, Bytes, Code, ConnectConfig, Error, Lab, LinkAddress, LinkConfig, Packets, ServeConfig,
-    Server, Space, Tuple, Value, template, tuple,
+    Array, ArrayOf, Bytes, Code, ConnectConfig, Error, Kernel, KernelConfig, Lab, LinkAddress, LinkConfig,
+    Packets, ServeConfig, Server, Space, Tuple, Value, template, tuple,
 };
 use serde_json::{Value as Json, json};
 use std::io::{BufRead, Write, stdin, stdout};
@@ -43,6 +43,11 @@ pub(crate) struct SideArguments {
 enum Side {
     /// Serves the space
     Manager,
+    /// Stands between the processes of a machine and the manager
+    Kernel {
+        /// Where they find it
+        listen: LinkAddress,
+    },
     /// Multiplies rows by columns
     Worker,
     /// Puts matrices and tasks, and takes the results
@@ -64,14 +69,15 @@ enum Side {
 impl SideArguments {
     /// Plays that part.
     pub(crate) fn run(&self) -> Result<ExitCode, Error> {
-        match self.side {
+        match &self.side {
             Side::Manager => self.manage(),
+            Side::Kernel { listen } => self.relay(listen),
             Side::Worker => say(&work(&self.connect()?.space())?),
             Side::Matrix { dimension, workers } => {
-                say(&multiply(&self.connect()?.space(), (dimension, workers), &wait_to_begin)?)
+                say(&multiply(&self.connect()?.space(), (*dimension, *workers), &wait_to_begin)?)
             }
             Side::Block { blocks, step } => {
-                say(&move_blocks(&self.connect()?.space(), (blocks, step), &wait_to_begin)?)
+                say(&move_blocks(&self.connect()?.space(), (*blocks, *step), &wait_to_begin)?)
             }
         }?;
         Ok(ExitCode::SUCCESS)
@@ -96,13 +102,27 @@ impl SideArguments {
     fn manage(&self) -> Result<(), Error> {
         let config = ServeConfig { link: self.link(), ..ServeConfig::default() };
         let server = Server::start(self.address()?, &config)?;
-        let addresses: Vec<String> = server.addresses().iter().map(LinkAddress::to_string).collect();
-        say(&json!({"serving": addresses.first()}))?;
-        for _ in stdin().lock().lines().map_while(Result::ok) {
-            say(&usage::so_far()?.as_json())?;
-        }
+        tell_usage(server.addresses())?;
         server.stop()
     }
+
+    /// The same of a kernel.
+    fn relay(&self, listen: &LinkAddress) -> Result<(), Error> {
+        let config = KernelConfig { link: self.link(), ..KernelConfig::default() };
+        let kernel = Kernel::start(std::slice::from_ref(listen), self.address()?, &config)?;
+        tell_usage(kernel.addresses())?;
+        kernel.stop();
+        Ok(())
+    }
+}
+
+/// Says where this process serves, and, for each line of its input, what it has used so far.
+fn tell_usage(addresses: &[LinkAddress]) -> Result<(), Error> {
+    say(&json!({"serving": addresses.first().map(LinkAddress::to_string)}))?;
+    for _ in stdin().lock().lines().map_while(Result::ok) {
+        say(&usage::so_far()?.as_json())?;
+    }
+    Ok(())
 }
 
 fn say(what: &Json) -> Result<(), Error> {

@@ -16,6 +16,8 @@
 //!             ────── frames ──────
 //! ```
 //!
+//! Between the two may stand the kernel of the client's machine, `Sessions<Kernel>`: what is above `Ports` passes it as it is.
+//!
 //! A node has one instance for its host: its sessions, at [`PORT_SESSION`](quintet_wire::registry::PORT_SESSION), with everything that stands on them.
 //! So a client of several services has one link, one handshake and one keep-alive, and a recording holds one instance a node. A
 //! server learns of a client's port by its first frame, which costs one more round trip when they meet.

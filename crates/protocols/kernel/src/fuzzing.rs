@@ -97,7 +97,7 @@ fn step(kernel: &mut Kernel, action: u8, from: Address, body: &[u8], link: &mut 
 
 /// Inputs from which a fuzzer begins: clients that come, ask, wait for room and go.
 #[must_use]
-pub fn seeds() -> Vec<Vec<u8>> {
+pub fn seeds() -> Vec<(&'static str, Vec<u8>)> {
     let up = |who: u8| vec![0, who, 0];
     let frame = |action: u8, who: u8, from: u8, to: u8| vec![action, who, 6, from, 0, to, 0, 7, 7];
     let left = |port: u8, word: u8| vec![4, 0, 5, 16, 0, port, 0, word];
@@ -126,5 +126,5 @@ pub fn seeds() -> Vec<Vec<u8>> {
         vec![2, 1, 0],
     ]
     .concat();
-    vec![talk, leave, wait]
+    vec![("talk", talk), ("leave", leave), ("wait", wait)]
 }

@@ -68,7 +68,7 @@ fn clients_of_a_logged_space_go_on_over_the_end_of_their_kernel_and_of_the_serve
     lab.space().out(tuple!["item"]).unwrap();
     server.kill().unwrap();
     let _server = serving("serving at", logged);
-    second.output().wait_for("the server is there again", LONG).expect("it looks for it");
+    second.output().wait_for("quintet: the server is there again", LONG).expect("it looks for it");
     lab.space().out(tuple!["item"]).unwrap();
     assert_eq!(lab.space().count(&template!["item"]).unwrap(), 3, "each was put once");
     lab.space().out(tuple!["wanted", 5i64]).unwrap();

@@ -237,7 +237,7 @@ fn what_is_asked_before_the_server_is_there_waits_for_it() {
 
 #[test]
 fn what_fuzzers_begin_with_runs() {
-    crate::fuzzing::seeds().iter().for_each(|seed| crate::fuzzing::drive(seed));
+    crate::fuzzing::seeds().iter().for_each(|(_, seed)| crate::fuzzing::drive(seed));
 }
 
 proptest::proptest! {

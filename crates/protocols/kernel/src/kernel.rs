@@ -93,7 +93,7 @@ impl Kernel {
         (to_clients + self.to_server.bytes(), self.ways.len())
     }
 
-    fn from_client(&mut self, from: Address, frame: &Frame<'_>, out: &mut dyn Outbox) {
+    fn hear_client(&mut self, from: Address, frame: &Frame<'_>, out: &mut dyn Outbox) {
         if self.clients.get(from).is_none_or(|client| client.is_closing) {
             return;
         }
@@ -112,7 +112,7 @@ impl Kernel {
         }
     }
 
-    fn from_server(&mut self, frame: &Frame<'_>, out: &mut dyn Outbox) {
+    fn hear_server(&mut self, frame: &Frame<'_>, out: &mut dyn Outbox) {
         // A server that is honest says nothing else.
         let Some((pair, rest)) = PortPair::split(frame.body) else { return };
         if frame.kind == LEFT {
@@ -309,8 +309,8 @@ impl Protocol for Kernel {
         let server = self.config.server;
         match input {
             Input::Frame(from, _) if from.node == self.config.me.node => {}
-            Input::Frame(from, frame) if from == server => self.from_server(&frame, out),
-            Input::Frame(from, frame) => self.from_client(from, &frame, out),
+            Input::Frame(from, frame) if from == server => self.hear_server(&frame, out),
+            Input::Frame(from, frame) => self.hear_client(from, &frame, out),
             Input::Writable(to) if to == server => self.pass_waiting_to_server(out),
             Input::Writable(to) => self.pass_waiting_to_client(to, out),
             // Another life of it knows nothing of what its clients have.

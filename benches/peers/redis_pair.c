@@ -4,14 +4,13 @@
  * in the hand-off has that one. Clients go over the server's Unix socket, or with --transport tcp over TCP on the loopback
  * interface, where the cases' names end in -tcp. */
 #define _GNU_SOURCE
-#include <pthread.h>
-
+#include "crowd.h"
+#include "redis_list.h"
 #include "redis_server.h"
-#include "report.h"
 
 #define PEER "redis-c"
 
-enum { SMALL_BYTES = 64, MOST_BYTES = 16 * 1024 * 1024, MOST_CLIENTS = 64 };
+enum { SMALL_BYTES = 64, MOST_BYTES = 16 * 1024 * 1024 };
 
 /* How many clients go about their pairs at the same time; the last number is the largest. */
 static const long crowds[] = {1, 4, 16, MOST_CLIENTS};
@@ -22,68 +21,9 @@ struct run {
     long bytes;         /* 0: the standard sizes */
     const char *suffix; /* of the cases' names: over what they are measured */
     redisContext *client;
-    redisContext *crowd[MOST_CLIENTS]; /* as many as the largest of the selected cases has */
     char *value;
+    struct redis_client crowd[MOST_CLIENTS]; /* as many as the largest of the selected cases has */
 };
-
-/* One of several clients, and when it did its pairs. */
-struct member {
-    const struct run *run;
-    redisContext *client;
-    pthread_barrier_t *start;
-    long pairs;
-    uint64_t started_ns;
-    uint64_t ended_ns;
-    pthread_t thread;
-};
-
-__attribute__((noreturn)) static void fail_redis(const redisContext *client, const char *what)
-{
-    fprintf(stderr, "%s: %s\n", what, client != NULL && client->err != 0 ? client->errstr : "unexpected answer");
-    exit(EXIT_BROKEN);
-}
-
-static void queue_push(redisContext *client, const char *key, const char *value, long bytes)
-{
-    if (redisAppendCommand(client, "RPUSH %s %b", key, value, (size_t)bytes) != REDIS_OK)
-        fail_redis(client, "RPUSH");
-}
-
-static void queue_pop(redisContext *client, const char *key)
-{
-    if (redisAppendCommand(client, "BLPOP %s 0", key) != REDIS_OK)
-        fail_redis(client, "BLPOP");
-}
-
-static void expect_pushed(redisContext *client)
-{
-    redisReply *reply = NULL;
-    if (redisGetReply(client, (void **)&reply) != REDIS_OK || reply->type != REDIS_REPLY_INTEGER)
-        fail_redis(client, "RPUSH");
-    freeReplyObject(reply);
-}
-
-/* The answer is the list's name and the value taken. */
-static void expect_popped(redisContext *client, long bytes)
-{
-    redisReply *reply = NULL;
-    if (redisGetReply(client, (void **)&reply) != REDIS_OK || reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 ||
-        reply->element[1]->type != REDIS_REPLY_STRING || (long)reply->element[1]->len != bytes)
-        fail_redis(client, "BLPOP");
-    freeReplyObject(reply);
-}
-
-static void push(redisContext *client, const char *key, const char *value, long bytes)
-{
-    queue_push(client, key, value, bytes);
-    expect_pushed(client);
-}
-
-static void pop(redisContext *client, const char *key, long bytes)
-{
-    queue_pop(client, key);
-    expect_popped(client, bytes);
-}
 
 /* `depth` pairs in one write, then all their answers; a depth of 1 waits for each command's answer instead. */
 static void exchange(const struct run *run, long bytes, long depth)
@@ -159,40 +99,6 @@ static void take_and_return(const struct run *run, redisContext *client, long by
     }
 }
 
-static void *exchange_as_member(void *argument)
-{
-    struct member *member = argument;
-    pthread_barrier_wait(member->start);
-    member->started_ns = now_ns();
-    for (long done = 0; done < member->pairs; done++) {
-        push(member->client, "pair", member->run->value, SMALL_BYTES);
-        pop(member->client, "pair", SMALL_BYTES);
-    }
-    member->ended_ns = now_ns();
-    return NULL;
-}
-
-/* The time from the first client's start to the last one's end, each with a thread and a connection of its own. */
-static uint64_t time_crowd(const struct run *run, long clients, long pairs_each)
-{
-    struct member members[MOST_CLIENTS];
-    pthread_barrier_t start;
-    pthread_barrier_init(&start, NULL, (unsigned)clients);
-    for (long index = 0; index < clients; index++) {
-        members[index] = (struct member){.run = run, .client = run->crowd[index], .start = &start, .pairs = pairs_each};
-        if ((errno = pthread_create(&members[index].thread, NULL, exchange_as_member, &members[index])) != 0)
-            fail_system("pthread_create");
-    }
-    uint64_t first = UINT64_MAX, last = 0;
-    for (long index = 0; index < clients; index++) {
-        pthread_join(members[index].thread, NULL);
-        first = members[index].started_ns < first ? members[index].started_ns : first;
-        last = members[index].ended_ns > last ? members[index].ended_ns : last;
-    }
-    pthread_barrier_destroy(&start);
-    return last - first;
-}
-
 /* Whether so many clients are measured; `name` becomes what that is called. */
 static bool crowd_selected(const struct run *run, long clients, char *name, size_t capacity)
 {
@@ -201,17 +107,11 @@ static bool crowd_selected(const struct run *run, long clients, char *name, size
 }
 
 /* The pairs of a round are shared out among the clients. */
-static void measure_crowd(const struct run *run, long clients)
+static void measure_crowd(struct run *run, long clients)
 {
     char name[64];
-    if (!crowd_selected(run, clients, name, sizeof name))
-        return;
-    long pairs_each = run->options.iterations > clients ? run->options.iterations / clients : 1;
-    time_crowd(run, clients, run->options.warmup / clients);
-    struct samples samples = new_samples(clients * pairs_each, clients * pairs_each);
-    samples.durations_ns[samples.count++] = time_crowd(run, clients, pairs_each);
-    report_rates(PEER, name, "msg/s", 1.0, &samples);
-    free_samples(&samples);
+    if (crowd_selected(run, clients, name, sizeof name))
+        report_crowd(PEER, name, "msg/s", exchange_pair, run->crowd, sizeof *run->crowd, clients, &run->options);
 }
 
 /* Connects as many clients as the largest case has that is selected. */
@@ -222,12 +122,12 @@ static void connect_crowd(struct run *run, const struct server *server)
     for (size_t index = 0; index < sizeof crowds / sizeof *crowds; index++)
         if (crowd_selected(run, crowds[index], name, sizeof name))
             needed = crowds[index];
-    while (connected < needed)
-        run->crowd[connected++] = connect_client(server);
+    for (; connected < needed; connected++)
+        run->crowd[connected] = (struct redis_client){connect_client(server), run->value, SMALL_BYTES};
 }
 
 /* `hand_off` names that case, or is NULL where it is not selected. */
-static void run_rounds(const struct run *run, const char *hand_off, long small)
+static void run_rounds(struct run *run, const char *hand_off, long small)
 {
     for (long round = 0; round < run->options.rounds; round++) {
         measure_pairs(run, small, 1);
@@ -295,8 +195,8 @@ int main(int count, char **arguments)
     stop_server(&server);
     redisFree(run.client);
     redisFree(taking_client);
-    for (long index = 0; index < MOST_CLIENTS && run.crowd[index] != NULL; index++)
-        redisFree(run.crowd[index]);
+    for (long index = 0; index < MOST_CLIENTS && run.crowd[index].connection != NULL; index++)
+        redisFree(run.crowd[index].connection);
     free(run.value);
     return 0;
 }

@@ -1,7 +1,7 @@
-/* A private redis-server that keeps nothing, and connections to it over a Unix socket or TCP on the loopback interface. Its port may ask for TLS.
+/* A private redis-server, which keeps nothing unless it is told to sync every command, and connections to it over a Unix socket or TCP on the loopback interface. Its port may ask for TLS.
  *
  * It ends when this process dies. The socket's file and directory are removed once every client is connected, so that nothing
- * stays behind however the run ends. It has a TCP port only where that is measured, until the run ends. */
+ * stays behind however the run ends; one that keeps its commands has a directory on the disk until it is stopped. It has a TCP port only where that is measured, until the run ends. */
 #ifndef PEER_REDIS_SERVER_H
 #define PEER_REDIS_SERVER_H
 
@@ -13,22 +13,34 @@
 #include <sys/socket.h>
 #include <time.h>
 
+#include "folder.h"
 #include "options.h"
 #include "sides.h"
 
 #define LOOPBACK "127.0.0.1"
 
-enum { START_TRIES = 5000, PORT_DIGITS = 8, FIRST_PORT = 20000, PORTS = 10000 };
+enum { START_TRIES = 5000, PORT_DIGITS = 8, MOST_ARGUMENTS = 48, FIRST_PORT = 20000, PORTS = 10000 };
 
 struct server {
     pid_t process;
     int port; /* 0: it listens on its Unix socket alone */
+    bool keeps;   /* every command is synced before it is answered */
     bool has_tls; /* at its port, with this certificate: the server's, the clients' and the authority's in one */
-    char directory[64];
-    char socket[80];
-    char certificate[80];
-    char key[80];
+    char directory[PATH_BYTES];
+    char socket[PATH_BYTES + 16];
+    char certificate[PATH_BYTES + 16];
+    char key[PATH_BYTES + 16];
 };
+
+/* Behind those that are there. */
+static inline void add_arguments(const char *arguments[MOST_ARGUMENTS], const char *const more[])
+{
+    int count = 0;
+    while (arguments[count] != NULL)
+        count++;
+    while (*more != NULL && count < MOST_ARGUMENTS - 1)
+        arguments[count++] = *more++;
+}
 
 /* Replaces the forked child by the server. */
 __attribute__((noreturn)) static inline void become_server(const struct server *server, int cpu, pid_t parent)
@@ -41,25 +53,25 @@ __attribute__((noreturn)) static inline void become_server(const struct server *
         _exit(EXIT_BROKEN);
     char port[PORT_DIGITS];
     snprintf(port, sizeof port, "%d", server->port);
-    if (server->has_tls)
-        execlp("redis-server", "redis-server", "--port", "0", "--tls-port", port, "--tls-cert-file", server->certificate,
-               "--tls-key-file", server->key, "--tls-ca-cert-file", server->certificate, "--tls-auth-clients", "yes",
-               "--tls-protocols", "TLSv1.3", "--bind", LOOPBACK, "--unixsocket", server->socket, "--unixsocketperm", "700",
-               "--save", "", "--appendonly", "no", "--daemonize", "no", "--dir", server->directory, "--logfile", "",
-               (char *)NULL);
-    else
-        execlp("redis-server", "redis-server", "--port", port, "--bind", LOOPBACK, "--unixsocket", server->socket,
-               "--unixsocketperm", "700", "--save", "", "--appendonly", "no", "--daemonize", "no", "--dir", server->directory,
-               "--logfile", "", (char *)NULL);
+    const char *arguments[MOST_ARGUMENTS] = {
+        "redis-server", "--bind", LOOPBACK, "--unixsocket", server->socket, "--unixsocketperm", "700", "--save", "", "--daemonize",
+        "no", "--dir", server->directory, "--logfile", ""};
+    const char *in_the_clear[] = {"--port", port, NULL};
+    const char *with_tls[] = {"--port", "0", "--tls-port", port, "--tls-cert-file", server->certificate, "--tls-key-file",
+                              server->key, "--tls-ca-cert-file", server->certificate, "--tls-auth-clients", "yes",
+                              "--tls-protocols", "TLSv1.3", NULL};
+    const char *volatile_only[] = {"--appendonly", "no", NULL};
+    /* Nothing rewrites the file meanwhile. */
+    const char *kept[] = {"--appendonly", "yes", "--appendfsync", "always", "--auto-aof-rewrite-percentage", "0", NULL};
+    add_arguments(arguments, server->has_tls ? with_tls : in_the_clear);
+    add_arguments(arguments, server->keeps ? kept : volatile_only);
+    execvp("redis-server", (char **)arguments);
     _exit(errno == ENOENT ? EXIT_PEER_MISSING : EXIT_BROKEN);
 }
 
 static inline void remove_directory(const struct server *server)
 {
-    unlink(server->socket);
-    unlink(server->certificate);
-    unlink(server->key);
-    rmdir(server->directory);
+    remove_folder(server->directory);
 }
 
 /* Ends the program if the server has ended before it accepted a client. */
@@ -129,9 +141,8 @@ static inline void make_certificate(const struct server *server)
 
 static inline struct server new_server(int port)
 {
-    struct server server = {.directory = "/tmp/quintet-peer-XXXXXX", .port = port};
-    if (mkdtemp(server.directory) == NULL)
-        fail_system("mkdtemp");
+    struct server server = {.port = port};
+    make_folder(server.directory, "/tmp");
     snprintf(server.socket, sizeof server.socket, "%s/redis.sock", server.directory);
     snprintf(server.certificate, sizeof server.certificate, "%s/cert.pem", server.directory);
     snprintf(server.key, sizeof server.key, "%s/key.pem", server.directory);
@@ -151,6 +162,16 @@ static inline void run_server(struct server *server, int cpu)
 static inline struct server start_server(int cpu, bool over_tcp)
 {
     struct server server = new_server(over_tcp ? find_free_port() : 0);
+    run_server(&server, cpu);
+    return server;
+}
+
+/* Every command is in a file on the disk before it is answered. */
+static inline struct server start_keeping_server(int cpu)
+{
+    struct server server = {.keeps = true};
+    make_folder_on_disk(server.directory);
+    snprintf(server.socket, sizeof server.socket, "%s/redis.sock", server.directory);
     run_server(&server, cpu);
     return server;
 }

@@ -8,6 +8,7 @@
 //! | `bench/case.rs` | what a case is: read this first |
 //! | `bench/link.rs`, `space.rs`, `engine.rs`, `simulate.rs`, `membership.rs`, `explore.rs`, `predict.rs`, `cluster.rs`, `executor.rs` | the cases, each with its goal |
 //! | `bench/turns.rs` | the rounds of a case, in turn with what is beside it |
+//! | `bench/disk.rs` | where that lies which has to outlive its process |
 //! | `bench/quiet.rs` | whether the machine was quiet meanwhile |
 //! | `bench/peer.rs` | the programs of benches/peers |
 //! | `bench/script.rs` | the scripts of benches/python |
@@ -15,6 +16,7 @@
 
 mod case;
 mod cluster;
+mod disk;
 mod engine;
 mod executor;
 mod explore;
@@ -43,7 +45,7 @@ pub(crate) use space::MemoryArguments;
 
 #[derive(Args)]
 #[command(
-    after_help = "Build with --release, and the peers with make -C benches/peers. The cases of clusters, and of executors on two machines, make machines as quintet testbed does: as root, with the package iproute2. Those of executors start the Python of the package: .venv, built for release.\nThe figures of a row are medians over all rounds. Its ratio is the median of the ratios within each round, of ours and what was measured beside it just then: a machine's pace drifts, so that it need not be the ratio of the two medians. A case with several things beside it, each with a goal of its own, is measured once for all of them and has a row for each.\nThe rows of predict say whether the machine was quiet: before, between and after the rounds of each turn a fixed loop runs on the first two processors. If it lost more than 2% of its time, took more than 1.15 times its least, or the host gave more than 1% to others, the figures say little.\n\nExample:\n  quintet bench space --rounds 11 --json\n  quintet bench --case shm-rtt-64"
+    after_help = "Build with --release, and the peers with make -C benches/peers. The cases of clusters, and of executors on two machines, make machines as quintet testbed does: as root, with the package iproute2. Those of executors start the Python of the package: .venv, built for release. What has to be on a disk, ours and the peers', lies below TMPDIR, or /tmp, which may not be in memory then.\nThe figures of a row are medians over all rounds. Its ratio is the median of the ratios within each round, of ours and what was measured beside it just then: a machine's pace drifts, so that it need not be the ratio of the two medians. A case with several things beside it, each with a goal of its own, is measured once for all of them and has a row for each.\nThe rows of predict say whether the machine was quiet: before, between and after the rounds of each turn a fixed loop runs on the first two processors. If it lost more than 2% of its time, took more than 1.15 times its least, or the host gave more than 1% to others, the figures say little.\n\nExample:\n  quintet bench space --rounds 11 --json\n  quintet bench --case shm-rtt-64"
 )]
 pub(crate) struct Arguments {
     /// Only these

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `space/pair.rs` | a tuple put and taken again, each awaited |
 //! | `space/pipelined.rs` | the same with many under way |
+//! | `space/logged.rs` | the same where each operation is on the disk before it is answered |
 //! | `space/managers.rs` | the pairs of four clients where several managers share a space |
 //! | `space/clients.rs` | the pairs of up to 64 clients at the same time |
 //! | `space/matching.rs` | the same among up to a million tuples |
@@ -15,6 +16,7 @@
 mod blocked;
 mod c;
 mod clients;
+mod logged;
 mod managers;
 mod matching;
 mod memory;
@@ -40,6 +42,7 @@ pub(super) fn cases() -> Vec<Case> {
         pair::cases(),
         pipelined::cases(),
         clients::cases(),
+        logged::cases(),
         managers::cases(),
         python::cases(),
         c::cases(),

@@ -81,7 +81,8 @@ fn do_share(
     Ok((started, Instant::now()))
 }
 
-fn pair(space: &Space, _client: usize, _number: usize) -> Result<(), Error> {
+/// A name and 64 bytes, put and taken.
+pub(super) fn pair(space: &Space, _client: usize, _number: usize) -> Result<(), Error> {
     space.out(tuple!["pair", &[7u8; 64]])?;
     space.take(&template!["pair", ?[u8]]).map(drop)
 }

@@ -1,12 +1,14 @@
 //! A space in another process, and this process's connection to it.
 
 use super::super::case::Round;
+use super::super::disk::folder_on_disk;
 use super::super::link::{Over, identified};
 use crate::companion::Companion;
 use crate::connection::refused;
 use crate::pinning::{Pin, allowed};
 use quintet::{Code, Error, Lab, LinkAddress, Space};
 use serde_json::Value;
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
 use std::time::Duration;
 use tempfile::TempDir;
@@ -41,7 +43,8 @@ impl Served {
         // A child stays where its parent was when it was started.
         let there = allowed()?.get(1).copied().map(Pin::to).transpose()?;
         let identity = over.identity(folder.path())?;
-        let (server, address) = serve(&over.address(folder.path()), identity.as_deref(), 1)?;
+        let identity_set = identity.as_deref().map(|path| format!("--set=cluster.identity={path}").into());
+        let (server, address) = serve(&over.address(folder.path()), identity_set)?;
         let address = identified(&address, identity.as_deref())?;
         drop(there);
         Ok(Served { address, server, _folder: folder })
@@ -54,7 +57,21 @@ impl Served {
     pub(in crate::bench) fn start_managers(managers: u8) -> Result<Served, Error> {
         let folder =
             tempfile::Builder::new().prefix("quintet-").tempdir().map_err(refused("make a folder"))?;
-        let (server, address) = serve(&Over::Shm.address(folder.path()), None, managers)?;
+        let spread = (managers > 1).then(|| format!("--managers={managers}").into());
+        let (server, address) = serve(&Over::Shm.address(folder.path()), spread)?;
+        Ok(Served { address, server, _folder: folder })
+    }
+
+    /// Starts it over a Unix socket with a log on the disk: all is synced there before it is answered.
+    ///
+    /// # Errors
+    /// Temporary files lie in memory, the system refused, or the server did not come.
+    pub(in crate::bench) fn start_logged() -> Result<Served, Error> {
+        let folder = folder_on_disk()?;
+        let there = allowed()?.get(1).copied().map(Pin::to).transpose()?;
+        let log = ["--policy=logged".into(), "--log-dir".into(), folder.path().join("log").into()];
+        let (server, address) = serve(&Over::Unix.address(folder.path()), log)?;
+        drop(there);
         Ok(Served { address, server, _folder: folder })
     }
 
@@ -83,18 +100,15 @@ impl Served {
     }
 }
 
-/// Starts the server, and hears where it is: a port is the system's choice.
+/// Starts the server, told that too, and hears where it is: a port is the system's choice.
 fn serve(
     listen: &LinkAddress,
-    identity: Option<&str>,
-    managers: u8,
+    more: impl IntoIterator<Item = OsString>,
 ) -> Result<(Companion, LinkAddress), Error> {
     let listen = listen.to_string().into();
-    let identity = identity.map(|path| format!("--set=cluster.identity={path}").into());
     let arguments =
         ["serve".into(), "--cluster-id".into(), "0".into(), "--json".into(), "--listen".into(), listen];
-    let spread = (managers > 1).then(|| format!("--managers={managers}").into());
-    let mut server = Companion::start(arguments.into_iter().chain(identity).chain(spread))?;
+    let mut server = Companion::start(arguments.into_iter().chain(more))?;
     let mut line = String::new();
     if let Some(output) = server.output() {
         BufReader::new(output).read_line(&mut line).map_err(refused("hear from the server"))?;

@@ -385,7 +385,7 @@ fn node(
         services = services.with_events(Arc::clone(sink));
     }
     if let Some(locked) = locked {
-        services = services.with_disk(&locked.file)?.with_disk_guard(locked);
+        services = services.with_log(&locked.file)?.with_disk_guard(locked);
     }
     let mut node = Node::new(at, services)?;
     node.set_spin(config.link.spin);

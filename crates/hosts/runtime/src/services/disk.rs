@@ -21,6 +21,10 @@ use std::time::{Duration, Instant};
 /// Requests worked off before who waits for one of them to be durable is answered.
 const MOST_BEFORE_SYNC: usize = 1024;
 
+/// How much room for what comes next a log has, at most and at least; between them as much as a quarter of the file.
+const MOST_AHEAD: u64 = 1024 * 1024;
+const LEAST_AHEAD: u64 = 64 * 1024;
+
 /// How long after a full disk took nothing it is tried again.
 const PAUSE: Duration = Duration::from_millis(500);
 
@@ -29,6 +33,8 @@ pub(super) struct Disk {
     path: PathBuf,
     file: File,
     length: u64,
+    /// Where the zeros end that were written ahead of what comes next; none where none are.
+    ahead: Option<u64>,
     /// Whether there was no room, and nothing was written since.
     is_full: bool,
     /// Whether a sync has failed: what the system kept for the disk may be gone since, though a later sync says it is well.
@@ -79,7 +85,15 @@ impl Disk {
         let mut options = File::options();
         let file = options.create(true).truncate(false).read(true).write(true).mode(0o600).open(path)?;
         let length = file.metadata()?.len();
-        Ok(Disk { path: path.to_owned(), file, length, is_full: false, uncertain: false })
+        let ahead = None;
+        Ok(Disk { path: path.to_owned(), file, length, ahead, is_full: false, uncertain: false })
+    }
+
+    /// One that has blocks ready for what comes next. A sync has then the bytes alone to write: neither a longer file nor new blocks of it to note in
+    /// the file system's journal, which takes as long as the bytes. After a crash zeros lie behind what was written.
+    pub(super) fn open_log(path: &Path) -> io::Result<Disk> {
+        let disk = Disk::open(path)?;
+        Ok(Disk { ahead: Some(disk.length), ..disk })
     }
 
     /// Works off requests until nobody is left to ask. What waits to be durable when others come shares one sync with them. That there is no
@@ -104,6 +118,7 @@ impl Disk {
                 reply.send(asker, self.done(token, failed));
             }
         }
+        self.give_room_back();
     }
 
     /// The answer to a request; none if it waits to be durable.
@@ -151,8 +166,34 @@ impl Disk {
     }
 
     fn append(&mut self, request: &OwnedFrame, queue: &mut Queue<'_>) -> io::Result<()> {
+        self.make_room((request.body.len() + request.bulk.len()) as u64);
         self.length += self.where_there_is_room(queue, |disk| disk.write(request))? as u64;
         Ok(())
+    }
+
+    /// Writes zeros behind the end where so many bytes need more than lie there.
+    fn make_room(&mut self, bytes: u64) {
+        let Some(ahead) = self.ahead else { return };
+        let needed = self.length + bytes;
+        if needed <= ahead {
+            return;
+        }
+        let end = needed + (needed / 4).clamp(LEAST_AHEAD, MOST_AHEAD);
+        let from = ahead.max(self.length);
+        let zeros = vec![0; usize::try_from(end - from).unwrap_or(0)];
+        match self.file.write_all_at(&zeros, from) {
+            Ok(()) => self.ahead = Some(end),
+            // Without it all goes on, at the pace of the journal. What there is of a full disk is for what was asked.
+            Err(_) => self.give_room_back(),
+        }
+    }
+
+    /// Cuts off what was written ahead. Where that fails there are zeros, as after a crash.
+    fn give_room_back(&mut self) {
+        if self.ahead.is_some_and(|ahead| ahead > self.length) {
+            let _ = self.file.set_len(self.length);
+        }
+        self.ahead = self.ahead.map(|_| self.length);
     }
 
     /// Writes, and waits for room where there is none.
@@ -198,6 +239,7 @@ impl Disk {
         if length < self.length {
             self.file.set_len(length)?;
             self.length = length;
+            self.ahead = self.ahead.map(|_| length);
         }
         Ok(())
     }
@@ -215,6 +257,7 @@ impl Disk {
         let file = written?;
         std::fs::rename(&beside, &self.path)?;
         (self.file, self.length) = (file, (request.body.len() + request.bulk.len()) as u64);
+        self.ahead = self.ahead.map(|_| self.length);
         let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let folder = File::open(folder.unwrap_or(Path::new(".")));
         folder.and_then(|folder| folder.sync_all()).inspect_err(|_| self.uncertain = true)
@@ -307,6 +350,46 @@ mod tests {
 
     fn read(disk: &Disk) -> Vec<u8> {
         disk.read(DiskRead { at: 0, len: 100 }).expect("it can be read").to_vec()
+    }
+
+    #[test]
+    fn a_log_has_zeros_ready_behind_its_end_while_it_is_open_and_none_after() {
+        let folder = TempDir::new().expect("a temporary directory");
+        let path = folder.join("log");
+        let long = |path: &Path| std::fs::metadata(path).expect("it is there").len();
+        let mut disk = Disk::open_log(&path).expect("it is made");
+        assert_eq!(ask(&mut disk, DISK_APPEND, b"record", b""), Some(6));
+        assert_eq!(long(&path), 6 + LEAST_AHEAD);
+        assert_eq!(
+            (ask(&mut disk, DISK_APPEND, b", another", b""), long(&path)),
+            (Some(15), 6 + LEAST_AHEAD)
+        );
+        assert_eq!(read(&disk), b"record, another");
+        let file = std::fs::read(&path).expect("it is there");
+        assert!(file.starts_with(b"record, another\0") && file[15..].iter().all(|byte| *byte == 0));
+        assert_eq!((ask(&mut disk, DISK_REPLACE, b"anew", b""), long(&path)), (Some(4), 4));
+        assert_eq!((ask(&mut disk, DISK_APPEND, b"!", b""), long(&path)), (Some(5), 5 + LEAST_AHEAD));
+        // Who finds zeros there after a crash has to know where its records end.
+        assert_eq!(Disk::open_log(&path).expect("it is there").length, 5 + LEAST_AHEAD);
+        disk.give_room_back();
+        assert_eq!(std::fs::read(&path).expect("it is there"), b"anew!");
+    }
+
+    #[test]
+    fn room_that_is_used_up_is_made_again_and_a_full_disk_goes_without() {
+        let folder = TempDir::new().expect("a temporary directory");
+        let path = folder.join("log");
+        let mut disk = Disk::open_log(&path).expect("it is made");
+        static PIECE: [u8; 50_000] = [7; 50_000];
+        let written = (0..21).map(|_| ask(&mut disk, DISK_APPEND, b"", &PIECE));
+        assert_eq!(written.last(), Some(Some(1_050_000)));
+        let mut file = std::fs::read(&path).expect("it is there");
+        assert!(file.len() > 1_050_000 && file.iter().skip(1_050_000).all(|byte| *byte == 0));
+        file.truncate(1_050_000);
+        assert!(file.iter().all(|byte| *byte == 7));
+        let mut full = Disk::open_log(Path::new("/dev/full")).expect("it is there");
+        full.make_room(1);
+        assert_eq!(full.ahead, Some(0));
     }
 
     #[test]

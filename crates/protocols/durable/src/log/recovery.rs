@@ -97,6 +97,13 @@ impl Recovery {
         self.begin + self.at as u64
     }
 
+    /// How much of a torn batch lies behind that. Where nothing but zeros follow, none was begun: a host may keep room ready there.
+    #[must_use]
+    pub fn torn(&self) -> u64 {
+        let rest = &self.bytes[self.at..];
+        rest.iter().rposition(|byte| *byte != 0).map_or(0, |last| last as u64 + 1)
+    }
+
     /// Whether all of the file was taken.
     #[must_use]
     pub fn is_complete(&self) -> bool {

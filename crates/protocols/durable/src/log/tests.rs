@@ -80,6 +80,25 @@ proptest! {
     }
 
     #[test]
+    fn zeros_that_a_host_keeps_ready_behind_the_end_are_no_batch(
+        batches in batches(), piece in 1..3_000usize, room in 1..5_000usize, cut in any::<prop::sample::Index>(),
+    ) {
+        prop_assume!(batches.len() > 1);
+        let (mut bytes, begins) = file(&batches);
+        let end = bytes.len();
+        let with_room = |bytes: &[u8]| [bytes, &vec![0; room]].concat();
+        prop_assert_eq!(read(&with_room(&bytes), piece), Ok((batches.concat(), end as u64)));
+        // A last batch of which the sectors before one were written.
+        let last = begins[begins.len() - 2];
+        let cut = (last + cut.index(end - last)) / 512 * 512;
+        bytes[cut.max(last)..].fill(0);
+        let (records, whole) = read(&with_room(&bytes), piece).expect("it is torn");
+        let durable = batches[..batches.len() - 1].concat();
+        prop_assert!(records.starts_with(&durable) && batches.concat().starts_with(&records));
+        prop_assert!(whole >= last as u64);
+    }
+
+    #[test]
     fn a_byte_that_has_changed_before_the_last_batch_is_named_and_nothing_is_guessed(
         batches in batches(), piece in 1..3_000usize, at in any::<prop::sample::Index>(), bit in 0..8u8,
     ) {
@@ -123,6 +142,19 @@ fn what_looks_torn_is_damaged_where_a_later_batch_lies_behind_it() {
         assert!(matches!(damaged, Err(Unreadable::Damage { offset, .. }) if offset == begin), "{damaged:?}");
     }
     assert_eq!(read(&too_long(2), 100), Ok((vec![vec![1; 10], vec![2; 1_500]], begins[2] as u64)));
+}
+
+#[test]
+fn of_a_torn_batch_counts_what_is_there_of_it() {
+    let (bytes, begins) = file(&[vec![vec![1; 10]], vec![vec![2; 1_500]]]);
+    let torn = |bytes: &[u8]| {
+        let mut recovery = Recovery::new(FORMAT);
+        recovery.take(bytes, bytes.len() as u64, &mut |_| Ok(())).map(|()| recovery.torn())
+    };
+    let with_room = |bytes: &[u8]| [bytes, &[0; 900]].concat();
+    assert_eq!((torn(&bytes), torn(&with_room(&bytes))), (Ok(0), Ok(0)));
+    let (cut, count) = (&bytes[..1_024], 1_024 - begins[1] as u64);
+    assert_eq!((torn(cut), torn(&with_room(cut))), (Ok(count), Ok(count)));
 }
 
 #[test]

@@ -94,7 +94,7 @@ where
     fn start(&mut self, now: Time, out: &mut dyn Outbox) {
         let Phase::Opening(opening) = &mut self.phase else { return };
         let Opening { recovery, replay, waiting, .. } = core::mem::take(&mut **opening);
-        let torn_bytes = recovery.taken() - recovery.whole();
+        let torn_bytes = recovery.torn();
         let ended = match replay.end(&self.config, &self.protocol, self.make, out) {
             Ok(ended) => ended,
             Err(text) => {

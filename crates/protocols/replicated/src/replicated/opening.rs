@@ -145,7 +145,7 @@ where
     fn start(&mut self, now: Time, out: &mut dyn Outbox) {
         let Phase::Opening(opening) = &mut self.phase else { return };
         let Opening { recovery, found } = core::mem::take(&mut **opening);
-        let torn_bytes = recovery.taken() - recovery.whole();
+        let torn_bytes = recovery.torn();
         let Some(life) = found.life else {
             self.phase = Phase::Meeting(Meeting::new(now));
             self.tell(&LogNews::Open { life: 0, inputs: 0, torn_bytes: 0 }, out);

@@ -162,14 +162,14 @@ where
         }
         open.writer.synced();
         open.counters.syncs += 1;
-        open.held.release(|batch| open.writer.is_durable(batch), out);
         let opened = open.opened.take();
         if open.writer.is_long(self.config.spare_log_bytes) {
             open.write_anew(&self.config, &self.protocol, now);
         }
-        if open.writer.is_waiting() {
-            open.begin_at = Some(now);
-        }
+        // The disk has the next batch before anybody is told of this one: to tell many takes as long as a sync.
+        self.begin_batch(out);
+        let Phase::Open(open) = &mut self.phase else { return };
+        open.held.release(|batch| open.writer.is_durable(batch), out);
         opened.iter().for_each(|news| self.tell(news, out));
     }
 

@@ -5,6 +5,9 @@
 //! | `space/pair.rs` | a tuple put and taken again, each awaited |
 //! | `space/pipelined.rs` | the same with many under way |
 //! | `space/logged.rs` | the same where each operation is on the disk before it is answered |
+//! | `space/replicated.rs` | the same where it is on the disks of a majority of three servers |
+//! | `space/updates.rs` | tuples that are read and changed at one instant; one that many read |
+//! | `space/recovery.rs` | how long a log takes to be read back |
 //! | `space/managers.rs` | the pairs of four clients where several managers share a space |
 //! | `space/clients.rs` | the pairs of up to 64 clients at the same time |
 //! | `space/matching.rs` | the same among up to a million tuples |
@@ -23,7 +26,10 @@ mod memory;
 pub(super) mod pair;
 mod pipelined;
 mod python;
+mod recovery;
+mod replicated;
 pub(super) mod served;
+mod updates;
 
 use super::case::Case;
 use super::row::median;
@@ -43,6 +49,9 @@ pub(super) fn cases() -> Vec<Case> {
         pipelined::cases(),
         clients::cases(),
         logged::cases(),
+        replicated::cases(),
+        updates::cases(),
+        recovery::cases(),
         managers::cases(),
         python::cases(),
         c::cases(),

@@ -3,8 +3,8 @@ use crate::log::{Recovery, file_of};
 use crate::record::{FORMAT, Life, Record};
 use crate::{LogNews, LoggedConfig};
 use quintet_contract::{
-    Address, DownCause, Effects, Incarnation, Input, LinkClass, LinkInfo, OwnedFrame, PeerChange, Protocol,
-    Snapshot, Span, Time, Token,
+    Address, Bytes, DownCause, Effects, Incarnation, Input, LinkClass, LinkInfo, OwnedFrame, PeerChange,
+    Protocol, Snapshot, Span, Time, Token,
 };
 use quintet_tuple_space::{Answer, Request, Space, SpaceConfig, Template, Wait, template, tuple};
 use quintet_wire::registry::{
@@ -133,6 +133,19 @@ fn nothing_is_answered_before_it_is_durable_and_what_comes_meanwhile_shares_one_
     assert_eq!(bench.asked.len(), 1, "all others in one");
     bench.work_disk();
     assert_eq!(bench.sent.len(), 9);
+}
+
+#[test]
+fn the_disk_has_the_next_batch_before_anybody_is_told_of_the_last_one() {
+    let mut bench = Bench::open(vec![]);
+    bench.put(1);
+    bench.put(2);
+    bench.asked.clear();
+    let body = encode_to_vec(&DiskDone { failed: false, length: 0 });
+    let done = OwnedFrame { kind: DISK_DONE, token: Token(2), body: body.into(), bulk: Bytes::new() };
+    bench.logged.handle(bench.now, Input::Frame(DISK, done.borrow()), &mut bench.out);
+    let to: Vec<Address> = bench.out.frames().into_iter().map(|(to, _)| to).collect();
+    assert_eq!(to, [DISK, CLIENT]);
 }
 
 #[test]

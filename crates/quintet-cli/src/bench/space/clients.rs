@@ -13,9 +13,6 @@ use std::time::Instant;
 
 /// Pairs of a round, shared out among the clients; the peer does as many.
 const PAIRS: usize = 20_000;
-/// Puts a tuple and takes it again: of which client, and the how manieth.
-pub(super) type Pair = fn(&Space, usize, usize) -> Result<(), Error>;
-
 const PLACEMENT: &str = "clients on one core, the space on another";
 
 pub(super) fn cases() -> Vec<Case> {
@@ -43,16 +40,21 @@ fn prepare(clients: usize) -> Result<Round, Error> {
     Ok(served.rounds(move || rate(&clients, PAIRS, pair)))
 }
 
-/// From the first client's start to the last one's end, each doing its share of so many pairs.
-pub(super) fn rate(clients: &[Space], pairs: usize, pair: Pair) -> Result<f64, Error> {
-    let share = pairs / clients.len();
+/// How many of so many operations a second are done, from the first client's start to the last one's end, each doing its share. `operate` is told of
+/// which client it is, and the how manieth.
+pub(super) fn rate(
+    clients: &[Space],
+    count: usize,
+    operate: impl Fn(&Space, usize, usize) -> Result<(), Error> + Sync,
+) -> Result<f64, Error> {
+    let share = count / clients.len();
     let gate = RwLock::new(());
     let times = thread::scope(|scope| {
         // Those who are ready wait for it, so that all begin together; a failure lets them go, too.
         let closed = gate.write();
-        let gate = &gate;
+        let (gate, operate) = (&gate, &operate);
         let begin = |(client, space)| {
-            let share = move || do_share(space, client, share, pair, gate);
+            let share = move || do_share(share, gate, |number| operate(space, client, number));
             thread::Builder::new().spawn_scoped(scope, share)
         };
         let threads = clients.iter().enumerate().map(begin).collect::<Result<Vec<_>, _>>();
@@ -69,15 +71,13 @@ pub(super) fn rate(clients: &[Space], pairs: usize, pair: Pair) -> Result<f64, E
 
 /// When a client began, and when it was done.
 fn do_share(
-    space: &Space,
-    client: usize,
-    pairs: usize,
-    pair: Pair,
+    count: usize,
     gate: &RwLock<()>,
+    operate: impl FnMut(usize) -> Result<(), Error>,
 ) -> Result<(Instant, Instant), Error> {
     drop(gate.read());
     let started = Instant::now();
-    (0..pairs).try_for_each(|number| pair(space, client, number))?;
+    (0..count).try_for_each(operate)?;
     Ok((started, Instant::now()))
 }
 

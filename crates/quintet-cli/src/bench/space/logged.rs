@@ -12,10 +12,10 @@ use quintet::Error;
 
 const PLACEMENT: &str = "clients on one core, the space on another";
 /// Pairs of a round, and untimed ones, shared out among the clients; as the peers do.
-const ONE: Pairs = Pairs { clients: 1, timed: 2_000, untimed: 200 };
-const CROWD: Pairs = Pairs { clients: 16, timed: 8_000, untimed: 800 };
-const OF_ONE: &[&str] = &["--iterations", "2000", "--warmup", "200"];
-const OF_CROWD: &[&str] = &["--iterations", "8000", "--warmup", "800"];
+const ONE: Pairs = Pairs { clients: 1, timed: 1_600, untimed: 160 };
+const CROWD: Pairs = Pairs { clients: 16, timed: 4_800, untimed: 480 };
+const OF_ONE: &[&str] = &["--iterations", "1600", "--warmup", "160"];
+const OF_CROWD: &[&str] = &["--iterations", "4800", "--warmup", "480"];
 
 /// How many clients do how many pairs together.
 #[derive(Clone, Copy)]

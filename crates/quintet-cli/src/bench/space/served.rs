@@ -21,7 +21,7 @@ pub(in crate::bench) struct Served {
     /// Ended when dropped.
     server: Companion,
     /// Removed when dropped.
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl Served {
@@ -47,7 +47,7 @@ impl Served {
         let (server, address) = serve(&over.address(folder.path()), identity_set)?;
         let address = identified(&address, identity.as_deref())?;
         drop(there);
-        Ok(Served { address, server, _folder: folder })
+        Ok(Served { address, server, folder })
     }
 
     /// Starts it in shared memory with so many managers, which are on whichever processors the system gives them.
@@ -59,7 +59,7 @@ impl Served {
             tempfile::Builder::new().prefix("quintet-").tempdir().map_err(refused("make a folder"))?;
         let spread = (managers > 1).then(|| format!("--managers={managers}").into());
         let (server, address) = serve(&Over::Shm.address(folder.path()), spread)?;
-        Ok(Served { address, server, _folder: folder })
+        Ok(Served { address, server, folder })
     }
 
     /// Starts it over a Unix socket with a log on the disk: all is synced there before it is answered.
@@ -72,7 +72,13 @@ impl Served {
         let log = ["--policy=logged".into(), "--log-dir".into(), folder.path().join("log").into()];
         let (server, address) = serve(&Over::Unix.address(folder.path()), log)?;
         drop(there);
-        Ok(Served { address, server, _folder: folder })
+        Ok(Served { address, server, folder })
+    }
+
+    /// Ends the server at once, as a crash does. Its folder, of which `log` is the log's.
+    pub(in crate::bench) fn kill(self) -> TempDir {
+        drop(self.server);
+        self.folder
     }
 
     pub(in crate::bench) fn connect(&self) -> Result<Space, Error> {
@@ -101,7 +107,10 @@ impl Served {
 }
 
 /// Starts the server, told that too, and hears where it is: a port is the system's choice.
-fn serve(
+///
+/// # Errors
+/// The system refused, or the server did not come.
+pub(super) fn serve(
     listen: &LinkAddress,
     more: impl IntoIterator<Item = OsString>,
 ) -> Result<(Companion, LinkAddress), Error> {
@@ -109,13 +118,20 @@ fn serve(
     let arguments =
         ["serve".into(), "--cluster-id".into(), "0".into(), "--json".into(), "--listen".into(), listen];
     let mut server = Companion::start(arguments.into_iter().chain(more))?;
+    let address = first_address_of(&mut server)?;
+    Ok((server, address))
+}
+
+/// Where a server serves that was just started, once it does.
+///
+/// # Errors
+/// It has ended instead.
+pub(super) fn first_address_of(server: &mut Companion) -> Result<LinkAddress, Error> {
     let mut line = String::new();
     if let Some(output) = server.output() {
         BufReader::new(output).read_line(&mut line).map_err(refused("hear from the server"))?;
     }
-    let address =
-        first_address(&line).ok_or_else(|| Error::new(Code::PeerDied, "the server did not start"))?;
-    Ok((server, address))
+    first_address(&line).ok_or_else(|| Error::new(Code::PeerDied, "the server did not start"))
 }
 
 /// The first of the addresses that a server says it has.

@@ -29,6 +29,7 @@ EXPECTED = [
     ("limit_unix", [], "limit-unix", [("rtt-64", "ns"), ("rtt-64-spin", "ns"), ("bulk-1m", "bytes/s")]),
     ("limit_unix", ["--bytes", "1048576"], "limit-unix", [("rtt-1m", "ns")]),
     ("limit_tcp", [], "limit-tcp", [("rtt-64", "ns"), ("rtt-64-spin", "ns"), ("bulk-1m", "bytes/s")]),
+    ("limit_sync", [], "limit-sync", [("pair-sync", "pairs/s")]),
     ("limit_tcp", ["--bytes", "65536"], "limit-tcp", [("rtt-64k", "ns")]),
     (
         "ucx_shm",
@@ -89,6 +90,21 @@ EXPECTED = [
     ("redis_pair_tls", [], "redis-c-tls", [("pair-64-tls", "ns")]),
     ("redis_pair.py", [], "redis-py", [("pair-64", "ns"), ("pair-1m", "ns")]),
     ("redis_pair.py", ["--case", "pair-1m"], "redis-py", [("pair-1m", "ns")]),
+    ("redis_logged", [], "redis-c-always", [("logged-1", "pairs/s"), ("logged-16", "pairs/s")]),
+    (
+        "redis_updates",
+        [],
+        "redis-c",
+        [
+            ("group-1", "updates/s"),
+            ("group-16", "updates/s"),
+            ("counter-16", "updates/s"),
+            ("counter-16-incr", "updates/s"),
+            ("readers-16", "reads/s"),
+        ],
+    ),
+    ("sqlite_logged", [], "sqlite-full", [("logged-1", "pairs/s"), ("logged-16", "pairs/s")]),
+    ("etcd_pair", [], "etcd-3", [("replicated-1", "pairs/s"), ("replicated-16", "pairs/s")]),
     ("simpy_models.py", [], "simpy", [("mm1", "customers/s"), ("resource", "customers/s"), ("csma-20", "frames/s")]),
     ("simpy_models.py", ["--case", "csma-20"], "simpy", [("csma-20", "frames/s")]),
     ("executor_tasks.py", ["--case", "tasks-0"], "processes", [("tasks-0", "tasks/s")]),
@@ -106,7 +122,7 @@ EXPECTED = [
 ]
 
 # Programs that look for another program when they run, which an empty search path hides.
-NEEDS_PATH = ["mpi_shm", "mpi_start.py", "redis_pair", "redis_pair_tls", "redis_pair.py", "executor_machines.py"]
+NEEDS_PATH = ["mpi_shm", "mpi_start.py", "redis_pair", "redis_logged", "redis_updates", "redis_pair_tls", "redis_pair.py", "etcd_pair", "executor_machines.py"]
 
 
 def run(program, arguments, environment=None):

@@ -9,8 +9,6 @@
 #include "redis_server.h"
 #include "report.h"
 
-#include <netinet/tcp.h>
-
 #define PEER "redis-c-tls"
 
 enum { SMALL_BYTES = 64, READ_BYTES = 16 * 1024 };
@@ -40,26 +38,13 @@ static SSL_CTX *context_of(const struct server *server)
     return context;
 }
 
-static int connect_port(const struct server *server)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET,
-                                  .sin_port = htons((uint16_t)server->port),
-                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    const int at_once = 1;
-    int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (client < 0 || connect(client, (struct sockaddr *)&address, sizeof address) != 0 ||
-        setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof at_once) != 0)
-        fail_system("connect to redis-server");
-    return client;
-}
-
 static struct connection connect_tls(const struct server *server)
 {
     /* The socket is the last that the server opens: once it answers there, it listens on its port. */
     redisFree(connect_socket(server));
     struct connection connection = {.context = context_of(server), .reader = redisReaderCreate()};
     connection.tls = SSL_new(connection.context);
-    if (connection.tls == NULL || connection.reader == NULL || SSL_set_fd(connection.tls, connect_port(server)) != 1 ||
+    if (connection.tls == NULL || connection.reader == NULL || SSL_set_fd(connection.tls, connect_to_port(server->port)) != 1 ||
         SSL_connect(connection.tls) != 1)
         fail_tls("handshake with redis-server");
     return connection;

@@ -5,21 +5,17 @@
 #ifndef PEER_REDIS_SERVER_H
 #define PEER_REDIS_SERVER_H
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <hiredis/hiredis.h>
-#include <netinet/in.h>
 #include <stdbool.h>
-#include <sys/socket.h>
 #include <time.h>
 
 #include "folder.h"
 #include "options.h"
+#include "ports.h"
 #include "sides.h"
 
-#define LOOPBACK "127.0.0.1"
-
-enum { START_TRIES = 5000, PORT_DIGITS = 8, MOST_ARGUMENTS = 48, FIRST_PORT = 20000, PORTS = 10000 };
+enum { START_TRIES = 5000, PORT_DIGITS = 8, MOST_ARGUMENTS = 48 };
 
 struct server {
     pid_t process;
@@ -86,30 +82,6 @@ static inline void require_running(const struct server *server)
         exit(EXIT_PEER_MISSING);
     }
     fprintf(stderr, "redis-server ended while it started\n");
-    exit(EXIT_BROKEN);
-}
-
-static inline bool is_free(int port)
-{
-    struct sockaddr_in address = {
-        .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (probe < 0)
-        fail_system("socket");
-    bool bound = bind(probe, (struct sockaddr *)&address, sizeof address) == 0;
-    close(probe);
-    return bound;
-}
-
-/* A port that nobody has, and that the system gives to nobody by itself before the server has it. */
-static inline int find_free_port(void)
-{
-    for (int tried = 0; tried < PORTS; tried++) {
-        int port = FIRST_PORT + (getpid() + tried) % PORTS;
-        if (is_free(port))
-            return port;
-    }
-    fprintf(stderr, "no port of the loopback interface is free\n");
     exit(EXIT_BROKEN);
 }
 

@@ -71,6 +71,35 @@ fn without_the_library_the_pair_from_c_says_how_to_build_it() {
 }
 
 #[test]
+fn what_is_on_the_disk_before_it_is_answered_is_measured_without_the_peers() {
+    let arguments = ["bench", "--case", "logged-16", "--rounds", "1", "--peers", "/nonexistent", "--json"];
+    let (code, said) = result(quintet(arguments));
+    let rows: Vec<Value> = said.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let beside: Vec<&str> = rows.iter().filter_map(|row| row["peer"].as_str()).collect();
+    assert_eq!((code, &beside[..]), (0, &["redis-c-always", "sqlite-full", "limit-sync"][..]), "{said}");
+    for row in rows {
+        let missing = row["peer_missing"].as_str().unwrap_or_default();
+        assert!(row["ours"].as_f64() > Some(0.) && missing.contains("make -C benches/peers"), "{row}");
+    }
+}
+
+#[test]
+fn a_folder_in_memory_is_no_disk() {
+    let arguments = ["bench", "--case", "logged-1", "--rounds", "1", "--json"];
+    let (code, said) = result(start(arguments, &[("TMPDIR", "/dev/shm")]));
+    assert!(code != 0 && said.contains("set TMPDIR to a folder on a disk"), "{said}");
+}
+
+#[test]
+fn groups_are_measured_beside_the_peer() {
+    let folder = TempDir::new().unwrap();
+    script(&folder, "redis_updates", r#"echo '{"statistic": "p50", "value": 2.0}'"#);
+    let row = measured_beside("group-1", text(folder.path()));
+    let (ours, ratio) = (row["ours"].as_f64().unwrap_or_default(), row["ratio"].as_f64());
+    assert_eq!((ratio, &row["peer"]), (Some(ours / 2.), &"redis-watch".into()), "{row}");
+}
+
+#[test]
 fn a_busy_client_is_measured_among_idle_ones() {
     let row = measured("links-10");
     assert!(row["ours"].as_f64() > Some(0.) && row["ratio"].is_f64(), "{row}");

@@ -306,6 +306,10 @@ mod tests {
 
     /// Has a disk work all of these off, and then nobody is left to ask. What it has told.
     fn serve(path: &Path, errands: impl IntoIterator<Item = Errand>) -> Vec<Event> {
+        serve_with(Disk::open(path).expect("it is there"), errands)
+    }
+
+    fn serve_with(disk: Disk, errands: impl IntoIterator<Item = Errand>) -> Vec<Event> {
         let (sender, requests) = channel();
         errands.into_iter().for_each(|errand| sender.send(errand).expect("it is there"));
         drop(sender);
@@ -314,7 +318,7 @@ mod tests {
         let events: EventSink = Arc::new(move |event| sink.lock().expect("no panic").push(event.clone()));
         let mailbox = Mailbox::new().expect("a descriptor");
         let reply = Reply { from: Address { node: NodeId(0), port: PORT_DISK }, mailbox };
-        Disk::open(path).expect("it is there").serve(&requests, &reply, &events);
+        disk.serve(&requests, &reply, &events);
         drop(events);
         Arc::into_inner(told).expect("all have ended").into_inner().expect("no panic")
     }
@@ -371,8 +375,8 @@ mod tests {
         assert_eq!((ask(&mut disk, DISK_APPEND, b"!", b""), long(&path)), (Some(5), 5 + LEAST_AHEAD));
         // Who finds zeros there after a crash has to know where its records end.
         assert_eq!(Disk::open_log(&path).expect("it is there").length, 5 + LEAST_AHEAD);
-        disk.give_room_back();
-        assert_eq!(std::fs::read(&path).expect("it is there"), b"anew!");
+        assert_eq!(serve_with(disk, [request(DISK_WRITE, b"?")]), []);
+        assert_eq!(std::fs::read(&path).expect("it is there"), b"anew!?");
     }
 
     #[test]

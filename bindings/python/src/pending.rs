@@ -192,6 +192,7 @@ impl Pending {
             Outcome::State(state) => Ok(from_state(py, &state)?.unbind()),
             Outcome::Done | Outcome::NoMatch => Ok(py.None()),
             Outcome::Page(page) => Ok(from_page(py, page)?.unbind()),
+            Outcome::Collected(page) => Ok(from_collected(py, page)?.into_any().unbind()),
             Outcome::Events(events) => Ok(from_events(py, events)?.unbind()),
             // Nothing that is begun here asks for it.
             Outcome::Spaces(_) => Ok(py.None()),

@@ -259,6 +259,7 @@ fn outcome(frame: &Frame<'_>) -> Outcome {
         // No run asks for these.
         Ok(
             answer @ (Answer::Spaces(_)
+            | Answer::Collected(_)
             | Answer::Routes(_)
             | Answer::Moved(_)
             | Answer::Events(_)

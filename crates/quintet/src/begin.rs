@@ -4,6 +4,7 @@ use crate::pending::Pending;
 use crate::{Error, Lab};
 use quintet_contract::Span;
 use quintet_tuple_space::{Cursor, PageSize, Request, SpaceNumber, Subject, Template, Tuple, Wait};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Begins one operation of a space without waiting for it. Made by [`Space::begin`](crate::Space::begin).
@@ -165,6 +166,11 @@ impl<'a> Begin<'a> {
         size: PageSize,
     ) -> Result<Pending, Error> {
         Pending::begin(self.lab, self.space, &Request::List { subject, from, size, template })
+    }
+
+    /// Whether it is over this lab's connection.
+    pub(crate) fn is_over(self, lab: &Lab) -> bool {
+        Arc::ptr_eq(&self.lab.shared, &lab.shared)
     }
 
     pub(crate) fn wait(self) -> Wait {

@@ -20,6 +20,7 @@
 //! | `pending.rs` | [`Pending`]: an operation under way, to be waited for or cancelled |
 //! | `lease.rs` | [`Lease`]: a tuple taken until it is acknowledged |
 //! | `group.rs` | [`Group`]: takes, reads and puts that happen at one instant, or not at all |
+//! | `collect.rs` | [`Collection`]: all tuples that match, a page at a time; and into another space |
 //! | `listing.rs` | [`Listing`]: what lies in a space, who waits and who is connected, a page at a time |
 //! | `eval.rs` | [`LiveTuple`]: a tuple whose fields are computed first |
 //! | `messaging.rs`, `messaging/` | [`Messaging`]: calls of handlers in other processes |
@@ -39,6 +40,7 @@
 
 mod begin;
 mod cause;
+mod collect;
 mod connect_config;
 mod error;
 mod eval;
@@ -69,6 +71,7 @@ mod watch;
 
 pub use begin::Begin;
 pub use cause::{Cause, Limit, PeerGone, Refused, Size};
+pub use collect::Collection;
 pub use connect_config::ConnectConfig;
 pub use error::Error;
 pub use eval::{Evaluation, FAILED, IntoLiveField, LiveField, LiveTuple};
@@ -96,13 +99,13 @@ pub use quintet_messaging::Window;
 pub use quintet_runtime::{Event, EventSink, Measurement, Recorder, Tracer};
 pub use quintet_stack as stack;
 pub use quintet_tuple_space::{
-    Array, ArrayOf, Awaited, Bytes, Change, ClientState, CodeGrants, Cursor, DEAD_LETTER, Element,
-    ElementType, Events, Field, Glimpse, HotKey, LeaseId, ListedLease, ListedTuple, MAX_GLIMPSE_BYTES,
-    MAX_GROUP_USES, MAX_TUPLE_FIELDS, NotGranted, Operation, Page, PageSize, Partition, Policy,
-    RESERVED_PREFIX, Rows, Signature, SignatureState, SpaceConfig, SpaceInfo, SpaceName, SpaceNameError,
-    SpaceNumber, SpaceRights, SpaceSettings, SpacesConfig, SpacesPage, State, Subject, Template,
-    TemplateShape, TooLarge, Tuple, TupleEvent, Type, Value, ValueError, WaitingRequest, Witness, template,
-    tuple,
+    Array, ArrayOf, Awaited, Bytes, Change, ClientState, CodeGrants, Collected, Cursor, DEAD_LETTER, Element,
+    ElementType, Events, Field, Glimpse, HotKey, LeaseId, ListedLease, ListedTuple, MAX_COLLECTED,
+    MAX_GLIMPSE_BYTES, MAX_GROUP_USES, MAX_TUPLE_FIELDS, NotGranted, Operation, Page, PageSize, Partition,
+    Policy, RESERVED_PREFIX, Rows, Signature, SignatureState, SpaceConfig, SpaceInfo, SpaceName,
+    SpaceNameError, SpaceNumber, SpaceRights, SpaceSettings, SpacesConfig, SpacesPage, State, Subject,
+    Template, TemplateShape, TooLarge, Tuple, TupleEvent, Type, Value, ValueError, WaitingRequest, Witness,
+    template, tuple,
 };
 pub use serve::{CodeWatch, LeaderSink, Replication, ServeConfig, Server, ServerMeter};
 pub use space::Space;

@@ -12,8 +12,8 @@ use quintet_replicated::codec::LEADER;
 use quintet_runtime::{Answer as Received, CallError, Calls, Pending as Slot};
 use quintet_tuple_space::client::ask_routes;
 use quintet_tuple_space::{
-    Answer, Attempt, Events, Page, PlannedRequest, Refusal, Request, SpaceNumber, SpacesPage, State, Tuple,
-    Witness,
+    Answer, Attempt, Collected, Events, Page, PlannedRequest, Refusal, Request, SpaceNumber, SpacesPage,
+    State, Tuple, Witness,
 };
 use quintet_wire::Decode;
 use std::sync::Arc;
@@ -44,6 +44,8 @@ pub enum Outcome {
     Page(Page),
     /// Named spaces.
     Spaces(SpacesPage),
+    /// A page of the tuples that match.
+    Collected(Collected),
     /// What happened in the space, or what is there.
     Events(Events),
 }
@@ -59,8 +61,8 @@ pub struct Pending {
     finished: AtomicBool,
     /// Of the lease asked for, if one was.
     renewal: Option<Renewal>,
-    /// A space of an earlier version may not know it.
-    is_further: bool,
+    /// What a space of an earlier version does not have, if it may not know it.
+    newer: Option<&'static str>,
     /// Made when it is first polled as a future.
     task: Option<future::Task>,
 }
@@ -89,14 +91,14 @@ impl Pending {
     ) -> Result<Pending, Error> {
         let calls = &lab.shared.calls;
         let slot = send(&lab.shared, space, request, |writer| calls.begin(writer))?;
-        let (finished, is_further) = (AtomicBool::new(false), is_further(request));
-        Ok(Pending { lab: lab.clone(), space, slot, finished, renewal, is_further, task: None })
+        let (finished, newer) = (AtomicBool::new(false), newer(request));
+        Ok(Pending { lab: lab.clone(), space, slot, finished, renewal, newer, task: None })
     }
 
     /// Makes a request and waits for its outcome, however long it takes.
     pub(crate) fn complete(lab: &Lab, space: SpaceNumber, request: &Request<'_>) -> Result<Outcome, Error> {
         let answer = answer(&lab.shared.calls, &Pending::ask(lab, space, request)?)?;
-        outcome(answer, None, is_further(request))
+        outcome(answer, None, newer(request))
     }
 
     /// As [`Pending::complete`]. Not `Ok` within: why the space cannot read the request, as one of an earlier version says of what it does not know.
@@ -107,7 +109,7 @@ impl Pending {
     ) -> Result<Result<Outcome, String>, Error> {
         match answer(&lab.shared.calls, &Pending::ask(lab, space, request)?)? {
             Answer::Error(Refusal { code: Code::Malformed, text }) => Ok(Err(text)),
-            answer => outcome(answer, None, false).map(Ok),
+            answer => outcome(answer, None, None).map(Ok),
         }
     }
 
@@ -116,20 +118,20 @@ impl Pending {
         let calls = &lab.shared.calls;
         match answer(calls, &Pending::ask(lab, SpaceNumber::UNNAMED, &Request::Status)?)? {
             Answer::Moved(_) => {}
-            other => return outcome(other, None, false).map(|_| 1),
+            other => return outcome(other, None, None).map(|_| 1),
         }
         let failed = |error| Error::of_call(&error, calls.lost());
         let writer = |out: &mut dyn Outbox, to, token, _| ask_routes(out, to, token);
         let slot = calls.begin(&writer).map_err(failed)?;
         match answer(calls, &Pending::of_slot(lab, SpaceNumber::UNNAMED, slot).received())? {
             Answer::Routes(routes) => Ok(u8::try_from(routes.addresses.len()).unwrap_or(u8::MAX)),
-            other => outcome(other, None, false).map(|_| 1),
+            other => outcome(other, None, None).map(|_| 1),
         }
     }
 
     fn of_slot(lab: &Lab, space: SpaceNumber, slot: Slot) -> Pending {
         let finished = AtomicBool::new(false);
-        Pending { lab: lab.clone(), space, slot, finished, renewal: None, is_further: false, task: None }
+        Pending { lab: lab.clone(), space, slot, finished, renewal: None, newer: None, task: None }
     }
 
     fn received(mut self) -> Result<Received, Code> {
@@ -167,7 +169,7 @@ impl Pending {
     }
 
     fn outcome(&self, received: &Result<Received, Code>) -> Result<Outcome, Error> {
-        outcome(answer(&self.lab.shared.calls, received)?, self.renewal.as_ref(), self.is_further)
+        outcome(answer(&self.lab.shared.calls, received)?, self.renewal.as_ref(), self.newer)
     }
 
     /// As [`Pending::wait`], and the outcome stays: dropped, the operation is still undone. [`Pending::keep`] makes it the
@@ -256,16 +258,19 @@ impl Drop for Pending {
 
 /// Closes an answered slot that nobody wants any more, and undoes a take.
 fn give_up(shared: &Shared, space: SpaceNumber, slot: Slot) {
-    if let Some(Ok(received)) = shared.calls.wait_uncollected(slot, Duration::ZERO)
-        && let Ok(Answer::Tuple(_, lease) | Answer::Selected(_, _, lease)) =
-            Answer::decode(received.kind, &received.body, &received.bulk)
-    {
-        give_back(shared, space, slot, lease);
+    if let Some(Ok(received)) = shared.calls.wait_uncollected(slot, Duration::ZERO) {
+        match Answer::decode(received.kind, &received.body, &received.bulk) {
+            Ok(Answer::Tuple(_, lease) | Answer::Selected(_, _, lease)) => {
+                give_back(shared, space, slot, lease);
+            }
+            Ok(Answer::Collected(page)) if !page.tuples.is_empty() => give_back(shared, space, slot, None),
+            _ => {}
+        }
     }
     shared.calls.forget(slot);
 }
 
-/// Returns the tuple of a take.
+/// Returns what a take has, or a page.
 fn give_back(shared: &Shared, space: SpaceNumber, slot: Slot, lease: Option<Attempt>) {
     match lease {
         None => tell(&shared.calls, Some(slot), &Request::Return),
@@ -338,12 +343,16 @@ fn no_leader(body: &[u8]) -> Error {
     Error::new(Code::Unreachable, text)
 }
 
-/// Whether a space of an earlier version may not know it.
-fn is_further(request: &Request<'_>) -> bool {
-    matches!(request, Request::Replace { .. } | Request::Select { .. })
+/// Of what a space of an earlier version may not know: what it is called.
+fn newer(request: &Request<'_>) -> Option<&'static str> {
+    match request {
+        Request::Replace { .. } | Request::Select { .. } => Some("selects and replacements"),
+        Request::Collect { .. } | Request::CollectInto { .. } => Some("collections"),
+        _ => None,
+    }
 }
 
-fn outcome(answer: Answer, renewal: Option<&Renewal>, is_further: bool) -> Result<Outcome, Error> {
+fn outcome(answer: Answer, renewal: Option<&Renewal>, newer: Option<&str>) -> Result<Outcome, Error> {
     let granted = |lease: Option<Attempt>| {
         let granted = lease.zip(renewal.cloned());
         granted.map(|(attempt, renewal)| Granted { attempt, renewal })
@@ -362,10 +371,11 @@ fn outcome(answer: Answer, renewal: Option<&Renewal>, is_further: bool) -> Resul
             let text = "the space has several managers, and this connection was made to one";
             return Err(Error::new(Code::Malformed, text));
         }
-        Answer::Error(Refusal { code: Code::Malformed, text }) if is_further => {
-            let text = format!("{text}; a server from before selects and replacements does not have them");
+        Answer::Error(Refusal { code: Code::Malformed, text }) if let Some(newer) = newer => {
+            let text = format!("{text}; a server from before {newer} does not have them");
             return Err(Error::new(Code::Malformed, text));
         }
+        Answer::Collected(page) => Outcome::Collected(page),
         Answer::Events(events) => Outcome::Events(events),
         Answer::TooOld { oldest, newest } => return Err(too_old(oldest, newest)),
         Answer::Error(refusal) => return Err(Error::new(refusal.code, refusal.text)),

@@ -1,5 +1,6 @@
 //! The tuple space's operations.
 
+use crate::collect::of_two_connections;
 use crate::pending::{Outcome, Pending};
 use crate::{Begin, Error, Evaluation, EventStream, Group, Lab, Lease, Listing, LiveTuple, Since};
 use quintet_contract::Span;
@@ -304,6 +305,11 @@ impl Space {
     /// Not `Ok` within: why the server cannot read it.
     pub(crate) fn ask_if_known(&self, request: &Request<'_>) -> Result<Result<Outcome, String>, Error> {
         Pending::complete_if_known(&self.lab, self.number, request)
+    }
+
+    /// Its number, for a request over the connection of `begin`.
+    pub(crate) fn number_over(&self, begin: Begin<'_>) -> Result<SpaceNumber, Error> {
+        if begin.is_over(&self.lab) { Ok(self.number) } else { Err(of_two_connections()) }
     }
 
     pub(crate) fn ask(&self, request: &Request<'_>) -> Result<Outcome, Error> {

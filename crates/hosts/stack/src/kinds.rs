@@ -8,7 +8,7 @@ use quintet_tuple_space::codec as space;
 use quintet_wire::registry::KINDS;
 
 /// The kinds that have a name of their own. Those of other services are called by the service.
-const NAMES: [(Kind, &str); 57] = [
+const NAMES: [(Kind, &str); 58] = [
     (session::HELLO, "hello"),
     (session::WELCOME, "welcome"),
     (session::REFUSED, "session refused"),
@@ -40,6 +40,7 @@ const NAMES: [(Kind, &str); 57] = [
     (space::COMMIT, "commit"),
     (space::MORE, "watch or look"),
     (space::EVENTS, "events"),
+    (space::COLLECTED, "page of a collection"),
     (space::TOLD, "events too old"),
     (space::SPACES, "spaces"),
     (space::NAMED, "request to a named space"),

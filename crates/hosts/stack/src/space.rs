@@ -126,6 +126,7 @@ mod tests {
             codec::ERROR,
             codec::LISTED,
             codec::EVENTS,
+            codec::COLLECTED,
             codec::TOLD,
             codec::SPACE_ROWS,
             codec::ROUTES,

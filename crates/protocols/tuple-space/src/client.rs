@@ -1,23 +1,24 @@
 //! The asking side, without I/O: requests into an outbox. Answers are read with [`Answer::decode`](crate::codec::Answer::decode).
 
+mod body;
 mod packed;
 mod parts;
 mod plan;
 
 use crate::codec::{
-    ACK, CANCEL, COMMIT, COUNT, CodeGrants, Cursor, Encoded, FURTHER, FurtherOperation, GRANT, LIST, LeaseId,
-    ListView, MORE, NAMED, NamedFront, OUT, PageSize, Query, READ, RELEASE, RENEW, REQUEST_BYTES, RETURN,
-    ROUTE, RequestView, Route, SPACES, STATUS, Settled, SpaceNumber, SpacesRequest, Subject, TAKE, TooLarge,
-    Wait, Witness, encode_look, encode_uses, encode_watch, uses_len,
+    ACK, CANCEL, COMMIT, COUNT, CodeGrants, Cursor, Encoded, FURTHER, GRANT, LIST, LeaseId, MORE, NAMED,
+    NamedFront, OUT, PageSize, READ, RELEASE, RENEW, REQUEST_BYTES, RETURN, ROUTE, RequestView, Route,
+    SPACES, STATUS, Settled, SpaceNumber, SpacesRequest, Subject, TAKE, TooLarge, Wait, Witness, uses_len,
 };
 use crate::{Template, Tuple};
+use body::{Body, NamedBody};
 use bytes::Bytes;
 use core::fmt;
 use parts::Parts;
 use plan::Plan;
 use quintet_contract::{Address, Kind, Outbox, SendError, Span, Token};
 use quintet_errors::Code;
-use quintet_wire::{Encode, Sink, encode_to_vec, send};
+use quintet_wire::{encode_to_vec, send};
 
 /// A span that never ends.
 const WITHOUT_END: Span = Span(u64::MAX);
@@ -141,6 +142,28 @@ pub enum Request<'a> {
         /// At least one, at most [`MAX_SELECT_TEMPLATES`](crate::MAX_SELECT_TEMPLATES).
         templates: &'a [Template],
     },
+    /// Takes or reads all tuples that match, a page at a time, the oldest first.
+    Collect {
+        /// Whether they are taken: each page all or none of it, as a plain take.
+        takes: bool,
+        /// From which age on: 0, then as the last page says.
+        from: u64,
+        /// Older than which age: none, which means those that are there now, then as the first page says.
+        below: Option<u64>,
+        /// Tuples at most, from 1. A page may have fewer, also none, though more pages follow.
+        most: u32,
+        /// Which.
+        template: &'a Template,
+    },
+    /// Moves or copies all tuples that match to another space of the same server, at one instant.
+    CollectInto {
+        /// Whether they are moved.
+        takes: bool,
+        /// The other space.
+        into: SpaceNumber,
+        /// Which.
+        template: &'a Template,
+    },
     /// Says who may put what others run. Callers of the space's own node may say it.
     Grant {
         /// In the place of all that was said of that before; before the first time everybody may.
@@ -217,7 +240,10 @@ impl Request<'_> {
             Request::List { .. } => LIST,
             Request::Grant { .. } => GRANT,
             Request::Commit { .. } | Request::Abort { .. } => COMMIT,
-            Request::Replace { .. } | Request::Select { .. } => FURTHER,
+            Request::Replace { .. }
+            | Request::Select { .. }
+            | Request::Collect { .. }
+            | Request::CollectInto { .. } => FURTHER,
             Request::Watch { .. } | Request::Look { .. } => MORE,
             Request::Spaces(_) => SPACES,
         }
@@ -270,6 +296,8 @@ impl Request<'_> {
             | Request::Hold { template, .. }
             | Request::Witness { template, .. }
             | Request::Count { template }
+            | Request::Collect { template, .. }
+            | Request::CollectInto { template, .. }
             | Request::List { template: Some(template), .. }
             | Request::Watch { template: Some(template), .. }
             | Request::Look { template: Some(template), .. } => match template.head()? {
@@ -352,100 +380,6 @@ impl PlannedRequest<'_> {
             return send(out, to, NAMED, token, &named);
         }
         out.send_bulk(to, NAMED, token, &encode_to_vec(&named), self.bulk.clone())
-    }
-}
-
-/// A request with the word in front, sizes checked.
-struct Body<'a> {
-    request: &'a Request<'a>,
-    settled: Settled,
-    plan: &'a Plan<'a>,
-}
-
-/// The same to a named space.
-struct NamedBody<'a> {
-    front: NamedFront,
-    body: Body<'a>,
-}
-
-impl Encode for NamedBody<'_> {
-    fn encode(&self, sink: &mut impl Sink) {
-        self.front.encode(sink);
-        self.body.encode(sink);
-    }
-}
-
-impl Encode for Body<'_> {
-    fn encode(&self, sink: &mut impl Sink) {
-        self.settled.encode(sink);
-        match self.request {
-            Request::Out { deadline, .. } => self.plan.encode_tuples(*deadline, sink),
-            Request::Ack { lease, deadline, .. } => {
-                lease.encode(sink);
-                self.plan.encode_tuples(*deadline, sink);
-            }
-            Request::Take { wait, lease, .. } => {
-                Query::encode_front(*wait, *lease, None, sink);
-                self.plan.encode_template(sink);
-            }
-            Request::Read { wait, .. } => {
-                Query::encode_front(*wait, None, None, sink);
-                self.plan.encode_template(sink);
-            }
-            Request::Hold { wait, lease, limit, .. } => {
-                Query::encode_front(*wait, Some(*lease), Some(limit.unwrap_or(WITHOUT_END)), sink);
-                self.plan.encode_template(sink);
-            }
-            Request::Witness { wait, .. } => {
-                Query::encode_front(*wait, None, Some(WITHOUT_END), sink);
-                self.plan.encode_template(sink);
-            }
-            Request::Commit { leases, witnesses, deadline, .. } => {
-                encode_uses(true, leases, witnesses, sink);
-                self.plan.encode_tuples(*deadline, sink);
-            }
-            Request::Abort { leases } => {
-                encode_uses(false, leases, &[], sink);
-                self.plan.encode_tuples(None, sink);
-            }
-            Request::Count { .. } => self.plan.encode_template(sink),
-            Request::List { subject, from, size, template } => {
-                ListView::encode_front(*subject, *from, *size, sink);
-                if template.is_some() {
-                    self.plan.encode_template(sink);
-                }
-            }
-            Request::Replace { wait, .. } => {
-                let (how, span) = wait.parts();
-                FurtherOperation::Replace.encode(sink);
-                sink.u8(how);
-                sink.u64(span);
-                self.plan.encode_parts(sink);
-            }
-            Request::Select { takes, wait, lease, .. } => {
-                let operation =
-                    if *takes { FurtherOperation::SelectTake } else { FurtherOperation::SelectRead };
-                operation.encode(sink);
-                Query::encode_front(*wait, *lease, None, sink);
-                self.plan.encode_parts(sink);
-            }
-            Request::Watch { since, most, wait, template } => {
-                encode_watch(*since, *most, *wait, sink);
-                if template.is_some() {
-                    self.plan.encode_template(sink);
-                }
-            }
-            Request::Look { from, most, template } => {
-                encode_look(*from, *most, sink);
-                if template.is_some() {
-                    self.plan.encode_template(sink);
-                }
-            }
-            Request::Release { lease } => lease.encode(sink),
-            Request::Grant { grants } => grants.encode(sink),
-            Request::Spaces(asked) => asked.encode(sink),
-            Request::Cancel | Request::Return | Request::Renew | Request::Status => {}
-        }
     }
 }
 

@@ -34,7 +34,7 @@
 //! | [`LIST`] | what is listed, from where on, template: see `listing.rs` | [`LISTED`] |
 //! | [`GRANT`] | [`CodeGrants`]; from callers of the space's own node only | [`DONE`] |
 //! | [`COMMIT`] | what a group ends with: see `group.rs`; then as [`OUT`] with n from 0 | [`DONE`] |
-//! | [`FURTHER`] | which operation, and what it is about: see `further.rs` | [`TUPLE`], [`SELECTED`], [`NO_MATCH`] |
+//! | [`FURTHER`] | which operation, and what it is about: see `further.rs` and `collect.rs` | [`TUPLE`], [`SELECTED`], [`NO_MATCH`]; [`COLLECTED`], [`COUNTED`] |
 //! | [`MORE`] | what is asked for u8, and the rest: see `more.rs` | [`EVENTS`], or [`TOLD`] that what is asked for is kept no more |
 //! | [`SPACES`] | what is asked of the named spaces: see `spaces.rs` | [`SPACE_ROWS`]; [`DONE`] of a removal |
 //! | [`CLIENT_WORD`] | no `settled` in front, but what the client says of itself | [`CLIENT_REPLY`] |
@@ -48,6 +48,7 @@
 //! of several also by [`MOVED`].
 
 mod answer;
+mod collect;
 mod fields;
 mod further;
 mod glimpse;
@@ -66,6 +67,7 @@ mod view;
 mod write;
 
 pub use answer::{Answer, Attempt, Refusal, SignatureState, State};
+pub use collect::Collected;
 pub use further::MAX_SELECT_TEMPLATES;
 pub use glimpse::{Glimpse, MAX_GLIMPSE_BYTES};
 pub use grants::{CodeGrants, FAILED, MAX_CODE_GRANTS, NotGranted, RESERVED_PREFIX, Withheld};
@@ -85,6 +87,7 @@ pub use usage::{HotKey, MAX_PARTITION_NAME_BYTES, MAX_TEMPLATE_SHAPES, Partition
 pub use write::{Encoded, TooLarge};
 
 pub(crate) use answer::TupleFront;
+pub(crate) use collect::{Collect, CollectInto, CollectedBody, CollectedRows};
 pub(crate) use further::{Further, FurtherOperation, Replace, Select};
 pub(crate) use glimpse::{read_fields, write_fields};
 pub(crate) use grants::is_reserved;
@@ -127,7 +130,7 @@ pub const LIST: Kind = TUPLE_SPACE.kind(10);
 pub const GRANT: Kind = TUPLE_SPACE.kind(11);
 /// Ends a group, all or nothing: removes what it took if what it read is still there, and puts, at one instant; or returns what it took.
 pub const COMMIT: Kind = TUPLE_SPACE.kind(12);
-/// One of the operations that came after the others: a replacement, a select.
+/// One of the operations that came after the others: a replacement, a select, a collection.
 pub const FURTHER: Kind = TUPLE_SPACE.kind(13);
 /// Requests that are told apart by a byte of their own: watches, and looks at what is there.
 pub const MORE: Kind = TUPLE_SPACE.kind(14);
@@ -176,6 +179,8 @@ pub const TOLD: Kind = TUPLE_SPACE.kind(26);
 pub const ROUTES: Kind = TUPLE_SPACE.kind(27);
 /// The manager does not have what the request is about; nothing has happened: epoch u64.
 pub const MOVED: Kind = TUPLE_SPACE.kind(28);
+/// A page of the tuples that match: [`Collected`].
+pub const COLLECTED: Kind = TUPLE_SPACE.kind(29);
 /// Named spaces: [`SpacesPage`].
 pub const SPACE_ROWS: Kind = TUPLE_SPACE.kind(31);
 

@@ -59,19 +59,21 @@ pub use bytes::Bytes;
 pub use bytestring::ByteString;
 pub use client::{PlannedRequest, Request, RequestError};
 pub use codec::{
-    Answer, Attempt, Awaited, Change, Class, ClientState, CodeGrants, Cursor, Events, FAILED, Glimpse,
-    HotKey, LeaseId, ListedLease, ListedTuple, MAX_GLIMPSE_BYTES, MAX_GROUP_USES, MAX_PARTITION_NAME_BYTES,
-    MAX_SELECT_TEMPLATES, MAX_TEMPLATE_SHAPES, NotGranted, Operation, Page, PageSize, Partition, Policy,
-    RESERVED_PREFIX, Refusal, Routes, Rows, SignatureState, SpaceInfo, SpaceName, SpaceNameError,
-    SpaceNumber, SpaceRights, SpaceSettings, SpacesPage, SpacesRequest, State, Subject, TemplateShape,
-    TooLarge, TupleEvent, Wait, WaitingRequest, Withheld, Witness,
+    Answer, Attempt, Awaited, Change, Class, ClientState, CodeGrants, Collected, Cursor, Events, FAILED,
+    Glimpse, HotKey, LeaseId, ListedLease, ListedTuple, MAX_GLIMPSE_BYTES, MAX_GROUP_USES,
+    MAX_PARTITION_NAME_BYTES, MAX_SELECT_TEMPLATES, MAX_TEMPLATE_SHAPES, NotGranted, Operation, Page,
+    PageSize, Partition, Policy, RESERVED_PREFIX, Refusal, Routes, Rows, SignatureState, SpaceInfo,
+    SpaceName, SpaceNameError, SpaceNumber, SpaceRights, SpaceSettings, SpacesPage, SpacesRequest, State,
+    Subject, TemplateShape, TooLarge, TupleEvent, Wait, WaitingRequest, Withheld, Witness,
 };
 pub use element::{Element, ElementType};
 pub use managers::{Manager, ManagersConfig, Router, RouterConfig};
 pub use native::{ArrayOf, Typed};
 #[cfg(feature = "seeded-defects")]
 pub use space::Defect;
-pub use space::{Books, DEAD_LETTER, MAX_INDEX_BYTES, Space, SpaceConfig, TUPLE_BYTES, stages};
+pub use space::{
+    Books, DEAD_LETTER, MAX_COLLECTED, MAX_INDEX_BYTES, Space, SpaceConfig, TUPLE_BYTES, stages,
+};
 pub use spaces::{KeptSpaces, Spaces, SpacesConfig};
 pub use template::{Field, Template};
 pub use tuple::{MAX_TUPLE_FIELDS, Tuple};

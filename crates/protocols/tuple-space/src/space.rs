@@ -36,6 +36,7 @@
 //! | `put.rs`, `room.rs` | puts, and those that wait for room |
 //! | `lease.rs` | leases and dead letters |
 //! | `further.rs` | selects and replacements: several templates, and what is put in the place of what is taken |
+//! | `collect.rs`, `collect_into.rs` | all tuples that match, a page at a time or into another space |
 //! | `group.rs` | groups: what several takes, reads and puts come to at one instant |
 //! | `code.rs` | who may put what others run |
 //! | `stores.rs`, `store.rs` | all tuples; those of one signature |
@@ -55,6 +56,8 @@
 mod books;
 mod clients;
 mod code;
+mod collect;
+mod collect_into;
 mod config;
 mod defect;
 mod dissolve;
@@ -88,6 +91,7 @@ mod watch;
 mod tests;
 
 pub use books::Books;
+pub use collect_into::MAX_COLLECTED;
 pub use config::SpaceConfig;
 #[cfg(feature = "seeded-defects")]
 pub use defect::Defect;
@@ -250,9 +254,8 @@ impl Space {
     ) {
         let token = frame.token;
         if RequestView::is_answered(frame.kind)
-            && self.senders.get(from).is_some_and(|sender| sender.uses(token))
+            && let Some(text) = self.is_in_use(from, token)
         {
-            let text = format!("token {} belongs to a request that is not finished", token.0);
             return self.refuse(from, token, Code::Malformed, text, out);
         }
         self.requests[metrics::index(request)] += 1;
@@ -294,6 +297,13 @@ impl Space {
         }
     }
 
+    /// Why a request with this token cannot be begun, if so.
+    #[inline]
+    fn is_in_use(&self, from: Address, token: Token) -> Option<String> {
+        let is_in_use = self.senders.get(from).is_some_and(|sender| sender.uses(token));
+        is_in_use.then(|| format!("token {} belongs to a request that is not finished", token.0))
+    }
+
     /// Removes the tuples of the takes below `token`: their answers arrived for good.
     fn settle(&mut self, from: Address, token: Token) {
         while let Some(settled) = self.senders.get_mut(from).and_then(|sender| sender.settle_below(token)) {
@@ -310,7 +320,7 @@ impl Space {
     }
 
     /// Does what is due, and whatever has room by that: as if it had been called in time, it comes before what is asked now.
-    fn catch_up(&mut self, now: Time, out: &mut dyn Outbox) {
+    pub(crate) fn catch_up(&mut self, now: Time, out: &mut dyn Outbox) {
         if self.timers.first().is_some_and(|due| due <= now) {
             self.expire(now, out);
             self.serve_parked(now, out);
@@ -330,6 +340,18 @@ impl Space {
                 Timer::Watcher(order) => self.time_out_watcher(now, order, out),
                 Timer::Lease(lease) => self.fail_lease(now, lease, Failure::Expired, out),
             }
+        }
+    }
+
+    /// What every input ends with: those who waited for what it has freed or brought, and the next step.
+    #[inline]
+    pub(crate) fn end_turn(&mut self, now: Time, out: &mut dyn Outbox) {
+        self.serve_parked(now, out);
+        self.serve_watchers(now, out);
+        match (self.step_at, self.has_steps()) {
+            (None, true) => self.step_at = Some(now + BETWEEN_STEPS),
+            (Some(_), false) => self.step_at = None,
+            _ => {}
         }
     }
 
@@ -422,13 +444,7 @@ impl Protocol for Space {
                 self.forget(now, address, out);
             }
         }
-        self.serve_parked(now, out);
-        self.serve_watchers(now, out);
-        match (self.step_at, self.has_steps()) {
-            (None, true) => self.step_at = Some(now + BETWEEN_STEPS),
-            (Some(_), false) => self.step_at = None,
-            _ => {}
-        }
+        self.end_turn(now, out);
     }
 
     fn deadline(&self) -> Option<Time> {

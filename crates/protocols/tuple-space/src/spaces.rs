@@ -14,18 +14,23 @@
 //! | file | does |
 //! | --- | --- |
 //! | `named.rs` | one named space, and the table of all |
+//! | `collect_into.rs` | what goes from one into another at one instant |
 //! | `snapshot.rs` | all of them as bytes, and back |
 //! | `manage.rs` | what is asked of them as a whole: creating, opening, removing, listing |
 
+mod collect_into;
 mod manage;
 mod named;
 mod snapshot;
 #[cfg(test)]
 mod tests;
 
-use crate::codec::{CANCEL, GRANT, NAMED, NamedFront, Policy, RENEW, RETURN, SPACES, SpaceNumber, Withheld};
+use crate::codec::{
+    CANCEL, FURTHER, GRANT, NAMED, NamedFront, Policy, RENEW, RETURN, SPACES, SpaceNumber, Withheld,
+};
 use crate::space::seeded;
 use crate::{Books, Space, SpaceConfig};
+use collect_into::is_into;
 use named::Table;
 use quintet_contract::{
     Address, Frame, Incarnation, Input, LinkInfo, Meter, Outbox, PeerChange, PeerMap, Protocol, Time,
@@ -115,6 +120,7 @@ impl Spaces {
         match frame.kind {
             NAMED | SPACES => false,
             CANCEL | RETURN | RENEW | GRANT => self.table.is_empty(),
+            FURTHER => !is_into(frame),
             _ => true,
         }
     }
@@ -124,6 +130,7 @@ impl Spaces {
         match frame.kind {
             NAMED => self.frame_of_named(now, from, frame, out),
             SPACES => self.manage(now, from, &frame, out),
+            FURTHER => self.collect_into(now, from, SpaceNumber::UNNAMED, &frame, out),
             GRANT => {
                 self.unnamed.handle(now, Input::Frame(from, frame), out);
                 self.table.each(|space| space.grant_as(now, &self.unnamed, out));
@@ -149,6 +156,9 @@ impl Spaces {
         }
         if seeded!(self.table.space, NumberOfSpaceIgnored) {
             return self.unnamed.handle(now, Input::Frame(from, request), out);
+        }
+        if is_into(&request) {
+            return self.collect_into(now, from, front.space, &request, out);
         }
         self.table.handle(now, front.space, Input::Frame(from, request), out);
     }

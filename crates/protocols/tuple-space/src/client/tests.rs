@@ -4,6 +4,7 @@ use crate::codec::{Put, RequestView};
 use crate::{Value, template, tuple};
 use quintet_contract::Effects;
 use quintet_contract::limits::MAX_BULK_BYTES;
+use quintet_wire::Encode;
 
 const TO: Address = Address::new(0, 16);
 

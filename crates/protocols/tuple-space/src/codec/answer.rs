@@ -2,9 +2,9 @@
 
 use super::fields::check_signature;
 use super::{
-    COUNTED, DONE, ERROR, EVENTS, Events, LISTED, LeaseId, MAX_ERROR_TEXT_BYTES, MAX_HEAD_BYTES,
-    MAX_SELECT_TEMPLATES, MOVED, NO_MATCH, Page, ROUTES, Routes, SELECTED, SPACE_ROWS, STATE, SpacesPage,
-    TOLD, TUPLE, TooOldBody, Witness,
+    COLLECTED, COUNTED, Collected, DONE, ERROR, EVENTS, Events, LISTED, LeaseId, MAX_ERROR_TEXT_BYTES,
+    MAX_HEAD_BYTES, MAX_SELECT_TEMPLATES, MOVED, NO_MATCH, Page, ROUTES, Routes, SELECTED, SPACE_ROWS, STATE,
+    SpacesPage, TOLD, TUPLE, TooOldBody, Witness,
 };
 use crate::{Signature, Tuple};
 use bytes::Bytes;
@@ -38,6 +38,8 @@ pub enum Answer {
     Routes(Box<Routes>),
     /// The manager does not have what the request is about; nothing has happened. The epoch in which that is so.
     Moved(u64),
+    /// A page of the tuples that match.
+    Collected(Collected),
     /// What happened in the space, or what is there.
     Events(Events),
     /// Events behind the number that was asked for are kept no more.
@@ -140,6 +142,7 @@ impl Answer {
             ROUTES => Answer::Routes(Box::new(Routes::decode(&mut reader)?)),
             MOVED => Answer::Moved(reader.u64()?),
             ERROR => Answer::Error(Refusal::decode(&mut reader)?),
+            COLLECTED => Answer::Collected(Collected::decode(&mut reader, bulk)?),
             EVENTS => Answer::Events(Events::decode(&mut reader, bulk)?),
             TOLD => {
                 let TooOldBody { oldest, newest } = TooOldBody::decode(&mut reader)?;

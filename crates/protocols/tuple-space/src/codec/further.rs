@@ -5,13 +5,14 @@
 //! 0  replacement       how it waits u8, span u64 | n u32 from 2 | n parts: the template, then the tuples that are put
 //! 1  select and take   how it waits u8, span u64, time to live of the lease u64 (0: plain) | n u32, 1 to 32 | n parts: templates
 //! 2  select and read   as 1, the lease 0
+//! 3 to 6               collections: see `collect.rs`
 //! ```
 //!
 //! Parts lie as the tuples of an [`OUT`](super::OUT) do: each is head length u32, bulk length u32, head; their bulks follow each other. A
 //! manager from before these operations answers them as malformed, and nothing has happened.
 
 use super::request::{Parts, own_part};
-use super::{PutTuples, Query, View, Wait};
+use super::{Collect, CollectInto, PutTuples, Query, View, Wait};
 use bytes::Bytes;
 use quintet_contract::Span;
 use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
@@ -25,11 +26,33 @@ pub(crate) enum FurtherOperation {
     Replace,
     SelectTake,
     SelectRead,
+    Collect,
+    CopyCollect,
+    CollectInto,
+    CopyCollectInto,
 }
 
 impl FurtherOperation {
-    const ALL: [FurtherOperation; 3] =
-        [FurtherOperation::Replace, FurtherOperation::SelectTake, FurtherOperation::SelectRead];
+    const ALL: [FurtherOperation; 7] = [
+        FurtherOperation::Replace,
+        FurtherOperation::SelectTake,
+        FurtherOperation::SelectRead,
+        FurtherOperation::Collect,
+        FurtherOperation::CopyCollect,
+        FurtherOperation::CollectInto,
+        FurtherOperation::CopyCollectInto,
+    ];
+
+    /// That of a body behind `settled`, if it is one that is known.
+    pub(crate) fn of_body(body: &[u8]) -> Option<FurtherOperation> {
+        let number = body.get(size_of::<u64>())?;
+        FurtherOperation::ALL.get(usize::from(*number)).copied()
+    }
+
+    /// Whether it is about two spaces.
+    pub(crate) fn is_into(self) -> bool {
+        matches!(self, FurtherOperation::CollectInto | FurtherOperation::CopyCollectInto)
+    }
 }
 
 impl Encode for FurtherOperation {
@@ -51,6 +74,8 @@ impl Decode<'_> for FurtherOperation {
 pub(crate) enum Further<'a> {
     Replace(Replace<'a>),
     Select(Select<'a>),
+    Collect(Collect<'a>),
+    CollectInto(CollectInto<'a>),
 }
 
 /// Takes the oldest match of a template and puts others in its place.
@@ -83,6 +108,14 @@ impl<'a> Further<'a> {
             FurtherOperation::Replace => Replace::decode(reader, bulk).map(Further::Replace),
             FurtherOperation::SelectTake => Select::decode(true, reader, bulk).map(Further::Select),
             FurtherOperation::SelectRead => Select::decode(false, reader, bulk).map(Further::Select),
+            FurtherOperation::Collect => Collect::decode(true, reader, bulk).map(Further::Collect),
+            FurtherOperation::CopyCollect => Collect::decode(false, reader, bulk).map(Further::Collect),
+            FurtherOperation::CollectInto => {
+                CollectInto::decode(true, reader, bulk).map(Further::CollectInto)
+            }
+            FurtherOperation::CopyCollectInto => {
+                CollectInto::decode(false, reader, bulk).map(Further::CollectInto)
+            }
         }
     }
 }

@@ -185,6 +185,7 @@ impl Manager {
             RequestView::Further(Further::Replace(replace)) => {
                 self.is_here(&replace.template) && replace.tuples.views().all(|tuple| self.is_here(&tuple))
             }
+            RequestView::Further(Further::Collect(asked)) => self.is_here(&asked.template),
             RequestView::Further(Further::Select(select)) => {
                 select.templates.iter().all(|(template, _)| self.is_here(template))
             }

@@ -13,7 +13,8 @@ mod target;
 
 use super::Placement;
 use crate::codec::{
-    CANCEL, ERROR, LISTED, MOVED, READ, RENEW, RETURN, Refusal, RequestView, Route, SELECTED, TUPLE,
+    CANCEL, COLLECTED, ERROR, LISTED, MOVED, READ, RENEW, RETURN, Refusal, RequestView, Route, SELECTED,
+    TUPLE,
 };
 use merge::Merge;
 use quintet_contract::{
@@ -402,7 +403,7 @@ impl Router {
     /// Hands an answer on.
     fn deliver(&mut self, open: &Open, manager: u8, frame: Frame<'_>, out: &mut dyn Outbox) {
         let kind = open.item.frame.kind;
-        if matches!(frame.kind, TUPLE | SELECTED) && target::is_plain(&open.item.frame) {
+        if matches!(frame.kind, TUPLE | SELECTED | COLLECTED) && target::is_plain(&open.item.frame) {
             self.taken.insert(frame.token, manager);
         }
         let rewritten = match frame.kind {

@@ -39,6 +39,20 @@ impl Space {
         self.refuse(to, token, Code::NotAllowed, text, out);
     }
 
+    /// Whether this sender may put what others run.
+    ///
+    /// # Errors
+    /// It was not granted that, and who watches over that is told.
+    pub(crate) fn check_grant(&self, from: Address, out: &mut dyn Outbox) -> Result<(), (Code, String)> {
+        if self.may_put_code(from) {
+            return Ok(());
+        }
+        let identity = self.identity(from);
+        let text = not_granted(identity);
+        self.tell_refused(Withheld::Code, identity, &text, out);
+        Err((Code::NotAllowed, text))
+    }
+
     /// Tells who watches over this node that somebody was refused.
     pub(crate) fn tell_refused(
         &self,
@@ -149,7 +163,7 @@ fn puts_code(tuples: &PutTuples<'_>) -> bool {
     tuples.views().any(|tuple| is_code(&tuple))
 }
 
-fn is_code(view: &View<'_>) -> bool {
+pub(super) fn is_code(view: &View<'_>) -> bool {
     view.fields().next().and_then(|first| first.text()).is_some_and(is_reserved)
 }
 

@@ -37,6 +37,10 @@ pub enum Defect {
     ReplacementNotOffered,
     /// A replacement leaves what it has taken in the space as well.
     ReplacedStays,
+    /// Of a page that is collected the oldest tuple stays in the space as well; of what is moved to another space all of it.
+    CollectedStays,
+    /// Where a page that was collected is undone, its oldest tuple alone comes back.
+    PageReturnsInPart,
     /// That a tuple has returned is no event.
     ReturnNotWatched,
     /// Who watches too late is not told what he has missed.

@@ -46,16 +46,20 @@ impl Space {
                 };
                 self.select(now, requester(operation), select, out);
             }
+            Further::Collect(asked) => {
+                self.collect(now, requester(Operation::Read).of_page(asked.takes), asked, out);
+            }
+            Further::CollectInto(_) => {
+                let text = "this space stands alone: there is no other to collect into";
+                self.refuse(from, token, Code::BadValue, text, out);
+            }
         }
     }
 
     fn replace(&mut self, now: Time, requester: Requester, replace: &Replace<'_>, out: &mut dyn Outbox) {
-        let (size, limit) = (Size::of(&replace.tuples), self.room.limit());
+        let size = Size::of(&replace.tuples);
         if !self.room.could_fit(size) {
-            let text = format!(
-                "{} tuples of {} bytes never fit a space of {} tuples and {} bytes",
-                size.tuples, size.bytes, limit.tuples, limit.bytes
-            );
+            let text = self.room.never_fits(size);
             return self.refuse(requester.address, requester.token, Code::TooLarge, text, out);
         }
         let template = Kept::new(&replace.template, &replace.bulk);
@@ -223,11 +227,15 @@ impl Space {
         }
     }
 
-    /// Removes what a replacement has taken: nothing brings it back.
+    /// Removes what a replacement has taken.
     pub(super) fn remove_replaced(&mut self, now: Time, place: Place) {
-        if seeded!(self.config, ReplacedStays) {
-            return;
+        if !seeded!(self.config, ReplacedStays) {
+            self.remove_taken(now, place);
         }
+    }
+
+    /// Removes a tuple that was taken for good: nothing brings it back.
+    pub(super) fn remove_taken(&mut self, now: Time, place: Place) {
         self.hide(place);
         self.note(now, Change::Taken, place);
         self.stores[place.store].leave(place.entry);

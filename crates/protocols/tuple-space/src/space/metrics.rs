@@ -1,7 +1,7 @@
 //! What the manager tells of itself in numbers.
 
 use super::Space;
-use crate::codec::{Further, More, RequestView};
+use crate::codec::{Collect, CollectInto, Further, More, RequestView};
 use quintet_contract::{Meter, Metric, tell_all};
 
 const NAME: &str = "quintet_space_requests";
@@ -12,7 +12,7 @@ const fn requests(operation: &'static str) -> Metric {
 }
 
 /// What clients may ask, in the order of [`index`].
-static REQUESTS: [Metric; 18] = [
+static REQUESTS: [Metric; 20] = [
     requests("out"),
     requests("take"),
     requests("lease"),
@@ -31,6 +31,8 @@ static REQUESTS: [Metric; 18] = [
     requests("select"),
     requests("watch"),
     requests("look"),
+    requests("collect"),
+    requests("copy-collect"),
 ];
 
 static METRICS: [Metric; 10] = [
@@ -55,6 +57,11 @@ static METRICS: [Metric; 10] = [
 /// Requests so far, by what was asked.
 pub(super) type Requests = [u64; REQUESTS.len()];
 
+/// The place of a collection among those that are counted.
+fn collection(takes: bool) -> usize {
+    18 + usize::from(!takes)
+}
+
 /// The place of a request among those that are counted.
 pub(super) fn index(request: &RequestView<'_>) -> usize {
     match request {
@@ -74,12 +81,20 @@ pub(super) fn index(request: &RequestView<'_>) -> usize {
         RequestView::Commit(..) => 13,
         RequestView::Further(Further::Replace(_)) => 14,
         RequestView::Further(Further::Select(_)) => 15,
+        RequestView::Further(
+            Further::Collect(Collect { takes, .. }) | Further::CollectInto(CollectInto { takes, .. }),
+        ) => collection(*takes),
         RequestView::More(More::Watch(_)) => 16,
         RequestView::More(More::Look(_)) => 17,
     }
 }
 
 impl Space {
+    /// Counts a collection into another space.
+    pub(super) fn count_collection(&mut self, takes: bool) {
+        self.requests[collection(takes)] += 1;
+    }
+
     pub(super) fn tell_metrics(&self, meter: &mut Meter<'_>) {
         let state = self.counts();
         let values = [

@@ -68,12 +68,9 @@ impl Space {
         more: u64,
         out: &mut dyn Outbox,
     ) -> bool {
-        let (size, limit) = (Size::of(&put.tuples), self.room.limit());
+        let size = Size::of(&put.tuples);
         if !self.room.could_fit(size) {
-            let text = format!(
-                "{} tuples of {} bytes never fit a space of {} tuples and {} bytes",
-                size.tuples, size.bytes, limit.tuples, limit.bytes
-            );
+            let text = self.room.never_fits(size);
             self.refuse(from, token, Code::TooLarge, text, out);
             return false;
         }

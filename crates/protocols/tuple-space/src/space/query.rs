@@ -60,7 +60,7 @@ impl Space {
 
     /// Counts a take or read, and looks at some for their values. False: there is no such signature.
     #[inline]
-    fn note_question(&mut self, now: Time, requester: &Requester, template: &View<'_>) -> bool {
+    pub(super) fn note_question(&mut self, now: Time, requester: &Requester, template: &View<'_>) -> bool {
         if requester.operation == Operation::Count {
             return true;
         }
@@ -319,13 +319,21 @@ impl Space {
 
     /// Undoes a plain take that is not settled.
     pub(super) fn undo(&mut self, now: Time, from: Address, token: Token, out: &mut dyn Outbox) {
-        let Some(taken) = self.senders.get_mut(from).and_then(|sender| sender.undo(token)) else { return };
-        let entry = self.stores.entry(taken.place);
-        let (bytes, account) = (entry.bytes(), entry.account());
-        self.room.free_unsettled(bytes);
-        self.room.add(bytes, account);
-        self.stores[taken.place.store].come_back(now, taken.place.entry);
-        self.bring_back(now, taken.place, out);
+        let Some(sender) = self.senders.get_mut(from) else { return };
+        // All of them before the first is offered: whoever gets that may have others settled.
+        let mut taken: Vec<Place> =
+            core::iter::from_fn(|| sender.undo(token)).map(|unsettled| unsettled.place).collect();
+        if seeded!(self.config, PageReturnsInPart) {
+            taken.truncate(1);
+        }
+        for place in &taken {
+            let entry = self.stores.entry(*place);
+            let (bytes, account) = (entry.bytes(), entry.account());
+            self.room.free_unsettled(bytes);
+            self.room.add(bytes, account);
+            self.stores[place.store].come_back(now, place.entry);
+        }
+        taken.into_iter().for_each(|place| self.bring_back(now, place, out));
     }
 
     /// Lets a hidden tuple be taken again, at its old place.

@@ -116,7 +116,7 @@ impl Space {
     }
 
     /// Hides a tuple that a plain take was given, until that is settled.
-    fn hold_until_settled(&mut self, now: Time, place: Place, requester: &Requester) {
+    pub(super) fn hold_until_settled(&mut self, now: Time, place: Place, requester: &Requester) {
         self.hide(place);
         self.note(now, Change::Taken, place);
         self.stores[place.store].leave(place.entry);
@@ -136,7 +136,12 @@ impl Space {
                 return;
             }
             let Some(settled) = sender.settle_oldest_but(requester.token) else { return };
+            let token = settled.token;
             self.remove_unsettled(settled);
+            // What was taken together is settled together.
+            while let Some(more) = self.senders.get_mut(requester.address).and_then(|s| s.undo(token)) {
+                self.remove_unsettled(more);
+            }
         }
     }
 }

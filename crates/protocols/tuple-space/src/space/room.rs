@@ -149,7 +149,7 @@ impl Size {
         self.bytes <= limit.bytes && self.tuples <= limit.tuples
     }
 
-    fn plus(self, other: Size) -> Size {
+    pub(super) fn plus(self, other: Size) -> Size {
         // What lies in memory, or came in one request: far from the end of 64 bits.
         Size { bytes: self.bytes + other.bytes, tuples: self.tuples + other.tuples }
     }
@@ -203,10 +203,6 @@ impl Room {
     /// Such a take was undone, or cannot be undone any more.
     pub(super) fn free_unsettled(&mut self, bytes: u64) {
         self.unsettled = self.unsettled.minus(Size { bytes, tuples: 1 });
-    }
-
-    pub(super) fn limit(&self) -> Size {
-        self.limit
     }
 
     /// Whether it could ever fit, however many indexes there may be.
@@ -306,6 +302,15 @@ impl Room {
             Account::Quota => &mut self.used,
             Account::Reserve => &mut self.reserve_used,
         }
+    }
+
+    /// That so much never finds room, for an error.
+    pub(super) fn never_fits(&self, size: Size) -> String {
+        let Size { bytes, tuples } = self.limit;
+        format!(
+            "{} tuples of {} bytes never fit a space of {tuples} tuples and {bytes} bytes",
+            size.tuples, size.bytes
+        )
     }
 
     /// How full it is, for an error.

@@ -18,7 +18,7 @@ pub(super) enum Unanswered {
     Watcher(u64),
 }
 
-/// A plain take that was answered and may still be undone.
+/// A tuple of a plain take that was answered and may still be undone. Those of one collected page have the same token.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Unsettled {
     pub(super) token: Token,
@@ -37,7 +37,7 @@ pub(super) struct Reply {
 #[derive(Debug, Default)]
 pub(super) struct Sender {
     pub(super) unanswered: BTreeMap<Token, Unanswered>,
-    /// By token.
+    /// By token; those of one token in the order in which they were given.
     pub(super) unsettled: VecDeque<Unsettled>,
     pub(super) leases: BTreeSet<u64>,
     /// Waiters that found its link full, by age.
@@ -58,35 +58,41 @@ impl Sender {
         self.unanswered.contains_key(&token) || self.position(token).is_ok()
     }
 
-    /// Where an answered take with this token stands, or would stand. Tokens usually grow: then it is O(1).
+    /// Where the first tuple stands of an answered take with this token, or would stand. Tokens usually grow: then it is O(1).
     fn position(&self, token: Token) -> Result<usize, usize> {
         match self.unsettled.back() {
             Some(last) if last.token >= token => {
-                self.unsettled.binary_search_by_key(&token, |unsettled| unsettled.token)
+                let at = self.unsettled.partition_point(|unsettled| unsettled.token < token);
+                if self.unsettled[at].token == token { Ok(at) } else { Err(at) }
             }
             _ => Err(self.unsettled.len()),
         }
     }
 
-    /// Remembers an answered take.
+    /// Remembers a tuple of an answered take, behind those that it has already.
     pub(super) fn hold(&mut self, token: Token, place: Place) {
-        let at = self.position(token).unwrap_or_else(|at| at);
+        let at = match self.unsettled.back() {
+            Some(last) if last.token > token => {
+                self.unsettled.partition_point(|unsettled| unsettled.token <= token)
+            }
+            _ => self.unsettled.len(),
+        };
         self.unsettled.insert(at, Unsettled { token, place });
     }
 
-    /// Takes out the answered take with this token.
+    /// Takes out the first tuple of the answered take with this token.
     pub(super) fn undo(&mut self, token: Token) -> Option<Unsettled> {
         let at = self.position(token).ok()?;
         self.unsettled.remove(at)
     }
 
-    /// Takes out the answered take with the lowest token, if that lies below `token`.
+    /// Takes out the first tuple of the answered take with the lowest token, if that lies below `token`.
     pub(super) fn settle_below(&mut self, token: Token) -> Option<Unsettled> {
         let first = self.unsettled.front()?;
         if first.token < token { self.unsettled.pop_front() } else { None }
     }
 
-    /// Takes out the answered take with the lowest token other than `kept`.
+    /// Takes out the first tuple of the answered take with the lowest token other than `kept`.
     pub(super) fn settle_oldest_but(&mut self, kept: Token) -> Option<Unsettled> {
         let at = self.unsettled.iter().position(|unsettled| unsettled.token != kept)?;
         self.unsettled.remove(at)

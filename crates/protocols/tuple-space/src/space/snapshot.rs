@@ -5,7 +5,7 @@
 //! made, which need not be that of the space that was saved.
 //!
 //! ```text
-//! next age u64 | leases redone u64 | dead letters u64 | requests 18 u64 | who may put what others run
+//! next age u64 | leases redone u64 | dead letters u64 | requests 20 u64 | who may put what others run
 //! hot keys | tuples by signature: how it is used; places, each its age, head, bulk, failures, whether it is shown, its account, its partition; fields of the indexes
 //! those who wait: places, each its age, sender, token, operation, template, what it waits for, other templates or what it puts
 //! the search under way | from which age those are tried again that wait for an index | when the next step is due
@@ -58,7 +58,7 @@ struct Waiting {
 impl Snapshot for Space {
     type Config = SpaceConfig;
 
-    const BEHAVIOUR: u32 = 2;
+    const BEHAVIOUR: u32 = 3;
 
     fn save(&self, bytes: &mut Vec<u8>) {
         // Each field is named, so that one more is not forgotten.
@@ -261,7 +261,7 @@ impl Space {
             let sender = self.senders.get_or_add(address);
             for _ in 0..reader.u64()? {
                 let (token, place) = (Token(reader.u64()?), read_place(reader)?);
-                if sender.unsettled.back().is_some_and(|last| last.token >= token) {
+                if sender.unsettled.back().is_some_and(|last| last.token > token) {
                     return Err(reader.invalid("token of a take", token.0, 16));
                 }
                 sender.unsettled.push_back(Unsettled { token, place });

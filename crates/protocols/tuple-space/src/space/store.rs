@@ -1,6 +1,7 @@
 //! The tuples of one signature, and the requests that wait for one.
 
 mod saved;
+mod walk;
 
 use super::index::{Choice, Index, IndexSet};
 use super::room::{Account, INDEX_ENTRY_BYTES, TUPLE_BYTES};

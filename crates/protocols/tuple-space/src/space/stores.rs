@@ -2,6 +2,7 @@
 
 mod saved;
 
+use super::collect::Reach;
 use super::scan::Progress;
 use super::slab::Slab;
 use super::store::{Entry, Search, SearchBudget, Store};
@@ -9,6 +10,7 @@ use super::waiter::{Filed, Operation};
 use crate::Signature;
 use crate::codec::View;
 use crate::keyed::HashKey;
+use core::ops::{ControlFlow, Range};
 use hashbrown::HashMap;
 use std::collections::VecDeque;
 
@@ -120,6 +122,25 @@ impl Stores {
             }
         };
         (search, compared)
+    }
+
+    /// Shows those that match and can be taken, of these ages and the oldest first, until it is told to stop or has compared so many; and how
+    /// many it has compared. An index that is needed and missing is built, as for a search.
+    pub(super) fn walk(
+        &mut self,
+        template: &View<'_>,
+        ages: Range<u64>,
+        limit: usize,
+        (budget, key): (&mut SearchBudget, &HashKey),
+        mut show: impl FnMut(Place, &Entry) -> ControlFlow<()>,
+    ) -> (Reach, u32) {
+        let Some(store) = self.find(template.signature()) else { return (Reach::End, 0) };
+        let show = |entry, tuple: &Entry| show(Place { store, entry }, tuple);
+        let (reach, compared) = self[store].walk(template, ages, limit, (budget, key), show);
+        if reach == Reach::NotReady {
+            self.note_unready(store);
+        }
+        (reach, compared)
     }
 
     fn note_unready(&mut self, store: u32) {

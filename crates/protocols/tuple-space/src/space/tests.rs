@@ -4,6 +4,7 @@ mod answers;
 mod bench;
 mod books;
 mod code;
+mod collect;
 mod collisions;
 mod further;
 mod groups;

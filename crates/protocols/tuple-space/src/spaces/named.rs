@@ -179,6 +179,17 @@ impl Table {
     pub(super) fn handle(&mut self, now: Time, number: SpaceNumber, input: Input<'_>, out: &mut dyn Outbox) {
         let Some(named) = self.spaces.get_mut(&number) else { return };
         named.space.handle(now, input, out);
+        self.note_due(number);
+    }
+
+    /// One of them, to be changed; then [`note_due`](Table::note_due) is told.
+    pub(super) fn space_mut(&mut self, number: SpaceNumber) -> Option<&mut Space> {
+        self.spaces.get_mut(&number).map(|named| &mut named.space)
+    }
+
+    /// A space may want to be woken at another time than before.
+    pub(super) fn note_due(&mut self, number: SpaceNumber) {
+        let Some(named) = self.spaces.get_mut(&number) else { return };
         let due = named.space.deadline();
         if due != named.due {
             named.due.map(|before| self.due.remove(&(before, number)));

@@ -1,5 +1,6 @@
 //! Several spaces of one server, each asked as over one link.
 
+mod collect_into;
 mod kept;
 
 use super::{KeptSpaces, Spaces, SpacesConfig};

@@ -1,20 +1,26 @@
 //! What is asked again has less time left.
 
 use super::Item;
-use crate::codec::{ACK, FURTHER, OUT, READ, TAKE};
+use crate::codec::{ACK, FURTHER, FurtherOperation, OUT, READ, TAKE};
 use quintet_contract::Time;
 
 /// Where the span of a request lies that says how long it waits; none if it waits without end, or does not wait.
 fn span_at(kind: quintet_contract::Kind, body: &[u8]) -> Option<usize> {
     let at = match kind {
         TAKE | READ if body.get(8).is_some_and(|how| how & 0xf == 1) => 9,
-        FURTHER if body.get(9).is_some_and(|how| how & 0xf == 1) => 10,
+        FURTHER if may_wait(body) && body.get(9).is_some_and(|how| how & 0xf == 1) => 10,
         OUT => 8,
         ACK => 16,
         _ => return None,
     };
     let span = u64::from_le_bytes(*body.get(at..)?.first_chunk()?);
     (span != u64::MAX).then_some(at)
+}
+
+/// Whether a further operation is one that waits.
+fn may_wait(body: &[u8]) -> bool {
+    use FurtherOperation::{Replace, SelectRead, SelectTake};
+    matches!(FurtherOperation::of_body(body), Some(Replace | SelectTake | SelectRead))
 }
 
 /// Takes off what has passed since it was first sent.

@@ -10,7 +10,7 @@ use crate::codec::{
 use crate::managers::{Home, Placement};
 use quintet_contract::{Frame, Kind, OwnedFrame};
 use quintet_errors::Code;
-use quintet_wire::{Decode, Reader, Sink, encode_to_vec};
+use quintet_wire::{Sink, encode_to_vec};
 
 /// Whom a request is asked of, and how.
 pub(super) enum Target {
@@ -42,12 +42,14 @@ pub(super) fn puts(request: &OwnedFrame) -> bool {
 
 /// Which of the further operations it is, if it is one.
 fn further(request: &OwnedFrame) -> Option<FurtherOperation> {
-    let behind = request.body.get(size_of::<u64>()..).filter(|_| request.kind == FURTHER)?;
-    FurtherOperation::decode(&mut Reader::new(behind)).ok()
+    if request.kind == FURTHER { FurtherOperation::of_body(&request.body) } else { None }
 }
 
-/// Whether a take is a plain one, which may be undone by its token.
+/// Whether a take is a plain one, or a page that is taken, which may be undone by its token.
 pub(super) fn is_plain(take: &OwnedFrame) -> bool {
+    if further(take) == Some(FurtherOperation::Collect) {
+        return true;
+    }
     let lease = match (take.kind, further(take)) {
         (TAKE, _) => take.body.get(17..25),
         // A byte in front says which operation it is.
@@ -94,6 +96,7 @@ impl Router {
             RequestView::Take(query) | RequestView::Read(query) => of_template(placement, &query.template),
             RequestView::Further(Further::Replace(replace)) => of_replacement(placement, replace),
             RequestView::Further(Further::Select(select)) => of_select(placement, select),
+            RequestView::Further(Further::Collect(asked)) => of_template(placement, &asked.template),
             RequestView::Count(template) => self.count(placement, frame, template),
             RequestView::Ack(lease, put) => match together(placement, put, "put as the results of one lease")
             {
@@ -109,8 +112,9 @@ impl Router {
                 Target::All(Merge::new(self.numbers(), sum), frame.kind, bodies)
             }
             RequestView::List(_) => self.list(frame),
-            // One of several says that it cannot be watched.
-            RequestView::More(_)
+            // One of several says that it cannot be watched, or be one of two spaces.
+            RequestView::Further(Further::CollectInto(_))
+            | RequestView::More(_)
             | RequestView::Grant(_)
             | RequestView::Cancel
             | RequestView::Return

@@ -1,5 +1,6 @@
 //! A space as simple as it can be: lists, searched from the front. It knows the rules and nothing of how to be fast.
 
+mod collect;
 mod due;
 mod further;
 mod group;
@@ -280,11 +281,7 @@ impl Model {
         };
         self.sent.push((to, token, answer));
         if purpose == Purpose::Take {
-            let mut taken: Vec<u64> = self.taken_by(to).filter(|other| *other != token).collect();
-            taken.sort_unstable();
-            let surplus = (taken.len() + 1).saturating_sub(self.config.max_unsettled);
-            taken.truncate(surplus);
-            self.stored.retain(|s| !taken.iter().any(|t| s.place == Place::Taken { by: to, token: *t }));
+            self.settle_surplus(to, token);
         }
         true
     }
@@ -408,8 +405,15 @@ impl Model {
     }
 
     pub(super) fn undo(&mut self, from: u16, token: u64) {
-        let taken = Place::Taken { by: from, token };
-        if let Some(at) = self.stored.iter().position(|s| s.place == taken) {
+        let is_taken = |s: &&mut Stored| s.place == Place::Taken { by: from, token };
+        let mut back = vec![];
+        for stored in self.stored.iter_mut().filter(is_taken) {
+            stored.place = Place::Put;
+            back.push(stored.order);
+        }
+        back.sort_unstable();
+        for order in back {
+            let at = self.stored.iter().position(|s| s.order == order).unwrap();
             self.show(at);
         }
     }

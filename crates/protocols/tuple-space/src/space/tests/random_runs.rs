@@ -1,14 +1,15 @@
 //! Random runs, in which the manager must answer as the model does.
 
+mod asking;
 mod steps;
 
 use super::bench::{Bench, Sent};
 use super::model::{Model, Purpose};
-use crate::{Answer, LeaseId, PageSize, Refusal, Request, Space, SpaceConfig, Template, Witness};
+use crate::{Answer, Collected, LeaseId, PageSize, Refusal, Request, Space, SpaceConfig, Template, Witness};
 use proptest::prelude::*;
 use quintet_contract::{Input, Protocol, Snapshot, Span, check_snapshots};
 use quintet_errors::Code;
-use steps::{Step, Steps, config, group_steps, steps, stepwise, watching_steps};
+use steps::{Step, Steps, collecting_steps, config, group_steps, steps, stepwise, watching_steps};
 
 /// A manager and a model in the same situation.
 struct Pair {
@@ -18,6 +19,10 @@ struct Pair {
     tokens: [u64; 4],
     leases: Vec<u64>,
     witnesses: Vec<Witness>,
+    /// The last page of a collection, and what it was asked for with.
+    page: Option<(Collected, Template)>,
+    /// How many pages that were taken went on from another and had tuples.
+    collected: u32,
     /// The number of an event that was told last.
     number: u64,
     /// How many answers had events, and how many said that they are kept no more.
@@ -38,6 +43,8 @@ impl Pair {
             tokens: [0; 4],
             leases: vec![],
             witnesses: vec![],
+            page: None,
+            collected: 0,
             number: 0,
             watched: [0; 2],
             groups: [0; 2],
@@ -227,6 +234,9 @@ impl Pair {
                 self.model.query(from, token, *purpose, wait, template);
                 sent
             }
+            Step::Collect(takes, goes_on, most, template) => {
+                self.ask_for_page((from, token, settled), *takes, *goes_on, *most, template)
+            }
             Step::Select(..) | Step::Replace(..) => self.ask_further(from, token, settled, step),
             Step::Cancel(_) => {
                 model.cancel(from, token);
@@ -255,45 +265,6 @@ impl Pair {
             Step::Commit(..) | Step::Abort(_) => self.end_group(from, token, settled, step),
             Step::Ack(..) | Step::Release(_) => self.ask_about_lease(from, token, settled, step),
             other => unreachable!("{other:?} is no request"),
-        }
-    }
-
-    fn ask_further(&mut self, from: u16, token: u64, settled: u64, step: &Step) -> Vec<Sent> {
-        let request = match step {
-            Step::Select(purpose, wait, templates) => {
-                let lease = if let Purpose::Lease(ttl) = purpose { Some(*ttl) } else { None };
-                Request::Select { takes: *purpose != Purpose::Read, wait: *wait, lease, templates }
-            }
-            Step::Replace(wait, template, tuples) => Request::Replace { wait: *wait, template, tuples },
-            other => unreachable!("{other:?} is no further operation"),
-        };
-        let sent = self.bench.ask_settled(from, token, settled, request);
-        self.look();
-        match step {
-            Step::Select(purpose, wait, templates) => {
-                self.model.select(from, token, *purpose, *wait, templates);
-            }
-            Step::Replace(wait, template, tuples) => {
-                self.model.replace(from, token, *wait, template, tuples);
-            }
-            other => unreachable!("{other:?} is no further operation"),
-        }
-        sent
-    }
-
-    fn ask_about_lease(&mut self, from: u16, token: u64, settled: u64, step: &Step) -> Vec<Sent> {
-        match step {
-            Step::Ack(back, tuples, deadline) => {
-                let (lease, deadline) = (self.lease(*back), *deadline);
-                self.model.acknowledge(from, token, lease.0, tuples, deadline);
-                self.bench.ask_settled(from, token, settled, Request::Ack { lease, deadline, tuples })
-            }
-            Step::Release(back) => {
-                let lease = self.lease(*back);
-                self.model.release(from, token, lease.0);
-                self.bench.ask_settled(from, token, settled, Request::Release { lease })
-            }
-            other => unreachable!("{other:?} names no lease"),
         }
     }
 
@@ -433,6 +404,23 @@ fn who_watches_is_told_what_the_model_tells() {
     assert!(missed > 100, "{missed} watches came too late");
 }
 
+/// With more pages than else, many of which go on from another one.
+#[test]
+fn pages_are_those_of_the_model() {
+    let collected = core::cell::Cell::new(0u32);
+    let settings = ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() };
+    let runs = (1..4usize, collecting_steps());
+    let result = proptest::test_runner::TestRunner::new(settings).run(&runs, |(index_step, steps)| {
+        let mut pair = Pair::new(stepwise(index_step));
+        let result = compare(&mut pair, &steps);
+        collected.set(collected.get() + pair.collected);
+        result
+    });
+    result.unwrap_or_else(|failure| panic!("{failure}"));
+    let collected = collected.get();
+    assert!(collected > 20, "{collected} pages that were taken went on from another and had tuples");
+}
+
 /// Where each step looks at one tuple or two, so that all of this happens while indexes are half built and searches half done.
 #[test]
 fn the_manager_answers_as_the_model_does_while_indexes_are_built() {
@@ -456,7 +444,9 @@ fn the_manager_answers_as_the_model_does_while_indexes_are_built() {
 #[cfg(feature = "seeded-defects")]
 #[test]
 fn every_seeded_defect_is_found() {
-    use crate::Defect::{CreditCountedTwice, GroupEndsHalf, LeaseNeverReturned};
+    use crate::Defect::{
+        CollectedStays, CreditCountedTwice, GroupEndsHalf, LeaseNeverReturned, PageReturnsInPart,
+    };
     use crate::Defect::{LostBetweenRemovalAndReply, LostWakeUp, MissedEventsNotTold, ReplacedStays};
     use crate::Defect::{ReplacementNotOffered, ReturnNotWatched, SelectWaitsForFirst, WitnessNotChecked};
     for defect in [
@@ -469,6 +459,8 @@ fn every_seeded_defect_is_found() {
         SelectWaitsForFirst,
         ReplacementNotOffered,
         ReplacedStays,
+        CollectedStays,
+        PageReturnsInPart,
         ReturnNotWatched,
         MissedEventsNotTold,
     ] {

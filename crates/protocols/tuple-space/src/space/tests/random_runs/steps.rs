@@ -11,6 +11,8 @@ pub(super) enum Step {
     Query(Purpose, Wait, Template),
     Select(Purpose, Wait, Vec<Template>),
     Replace(Wait, Template, Vec<Tuple>),
+    /// Whether it takes, whether it goes on from the last page, and how many tuples at most.
+    Collect(bool, bool, u32, Template),
     /// These four name a request or lease of the past, counted back from the last.
     Cancel(u64),
     Return(u64),
@@ -114,6 +116,7 @@ pub(super) fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         5 => (selecting, a_wait(), templates).prop_map(|(p, w, t)| Step::Select(p, w, t)),
         5 => (a_wait(), a_template(), tuples(1)).prop_map(|(w, t, p)| Step::Replace(w, t, p)),
+        4 => (any::<bool>(), any::<bool>(), 1..5u32, a_template()).prop_map(|(t, g, n, w)| Step::Collect(t, g, n, w)),
         4 => (since, 1..4u32, a_wait(), watched()).prop_map(|(s, n, w, t)| Step::Watch(s, n, w, t)),
         1 => (watched(), 1..4u32).prop_map(|(t, n)| Step::Look(t, n)),
         8 => (tuples(1), deadline()).prop_map(|(t, d)| Step::Out(t, d)),
@@ -157,6 +160,21 @@ pub(super) fn group_steps() -> impl Strategy<Value = Steps> {
         1 => some(3).prop_map(Step::Abort),
         2 => (0..30u64).prop_map(|n| Step::Pass(Span::from_micros(n))),
         1 => Just(Step::Renew),
+    ];
+    proptest::collection::vec((1..3u16, 0..2u64, step), 10..60)
+}
+
+/// Two senders that collect what they put, some of it a page after the other.
+pub(super) fn collecting_steps() -> impl Strategy<Value = Steps> {
+    let goes_on = prop_oneof![1 => Just(false), 3 => Just(true)];
+    let step = prop_oneof![
+        4 => proptest::collection::vec(one_tuple(), 1..4).prop_map(|t| Step::Out(t, None)),
+        8 => (any::<bool>(), goes_on, 1..4u32, a_template()).prop_map(|(t, g, n, w)| Step::Collect(t, g, n, w)),
+        2 => a_template().prop_map(|t| Step::Query(Purpose::Take, Wait::Forever, t)),
+        3 => (1..4u64).prop_map(Step::Return),
+        1 => Just(Step::Fill),
+        2 => Just(Step::Writable),
+        2 => (0..60u64).prop_map(|n| Step::Pass(Span::from_micros(n))),
     ];
     proptest::collection::vec((1..3u16, 0..2u64, step), 10..60)
 }

@@ -250,6 +250,18 @@ public:
         detail::check(quintet_space_count(handle_, wanted.handle(), &number));
         return number;
     }
+    /// Takes all tuples that match, the oldest first. Where it throws, what it has taken before is lost; `quintet_space_collect` keeps that.
+    std::vector<tuple> collect(const tuple &wanted) const { return collected(quintet_space_collect, wanted); }
+    /// The same; the tuples stay.
+    std::vector<tuple> copy_collect(const tuple &wanted) const { return collected(quintet_space_copy_collect, wanted); }
+    /// Moves all that match into another space of the same lab at one instant; how many.
+    std::uint64_t collect_into(const space &other, const tuple &wanted) const {
+        return moved(quintet_space_collect_into, other, wanted);
+    }
+    /// The same; the tuples stay here as well.
+    std::uint64_t copy_collect_into(const space &other, const tuple &wanted) const {
+        return moved(quintet_space_copy_collect_into, other, wanted);
+    }
     /// All tuples, or those that match.
     quintet::listing list() const { return quintet::listing(rows_of(nullptr)); }
     quintet::listing list(const tuple &wanted) const { return quintet::listing(rows_of(wanted.handle())); }
@@ -314,6 +326,26 @@ private:
             [&](auto place) { return look(handle_, handles.data(), handles.size(), &which, place); });
         if (!found) return std::nullopt;
         return std::make_pair(which, tuple(found));
+    }
+    template <typename Look>
+    std::vector<tuple> collected(Look look, const tuple &wanted) const {
+        quintet_collection *handle = nullptr;
+        const quintet_status status = look(handle_, wanted.handle(), &handle);
+        const detail::owned<quintet_collection, quintet_collection_free> rows(handle);
+        detail::check(status);
+        std::vector<tuple> tuples;
+        for (;;) {
+            quintet_tuple *found = nullptr;
+            detail::check(quintet_collection_next(rows.get(), &found));
+            if (!found) return tuples;
+            tuples.emplace_back(found);
+        }
+    }
+    template <typename Look>
+    std::uint64_t moved(Look look, const space &other, const tuple &wanted) const {
+        std::uint64_t number = 0;
+        detail::check(look(handle_, other.handle(), wanted.handle(), &number));
+        return number;
     }
     quintet_listing *rows_of(const quintet_tuple *wanted) const {
         return detail::made<quintet_listing>([&](auto place) { return quintet_space_list(handle_, wanted, place); });

@@ -31,6 +31,7 @@
 pub mod begin;
 mod boundary;
 pub mod buffer;
+pub mod collect;
 mod connection;
 pub mod error;
 pub mod further;

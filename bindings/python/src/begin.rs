@@ -4,6 +4,7 @@ use crate::connection::Connection;
 use crate::formal::{to_template, to_templates};
 use crate::listing::Cursor;
 use crate::pending::Pending;
+use crate::space::Space;
 use crate::value::{to_tuple, to_tuples};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -140,6 +141,58 @@ impl Begin {
     fn count(&self, py: Python<'_>, template: &Bound<'_, PyTuple>) -> PyResult<Pending> {
         let template = to_template(template)?;
         self.begin(py, |begin| begin.count(&template))
+    }
+
+    /// Begins a page of `Space.collect`: its tuples, where the next one starts (None: this was the last), and below which age all are. The first has
+    /// neither `start` nor `below`; each that follows is given what the one before it says. A page without tuples need not be the last.
+    #[pyo3(signature = (*template, start = 0, below = None))]
+    fn collect(
+        &self,
+        py: Python<'_>,
+        template: &Bound<'_, PyTuple>,
+        start: u64,
+        below: Option<u64>,
+    ) -> PyResult<Pending> {
+        let template = to_template(template)?;
+        self.begin(py, |begin| begin.collect(&template, start, below))
+    }
+
+    /// Begins a page of `Space.copy_collect`, as `collect`.
+    #[pyo3(signature = (*template, start = 0, below = None))]
+    fn copy_collect(
+        &self,
+        py: Python<'_>,
+        template: &Bound<'_, PyTuple>,
+        start: u64,
+        below: Option<u64>,
+    ) -> PyResult<Pending> {
+        let template = to_template(template)?;
+        self.begin(py, |begin| begin.copy_collect(&template, start, below))
+    }
+
+    /// Begins `Space.collect_into`. Where the result is no number but a page without tuples, nothing has happened so far, as an index is being built:
+    /// begin it again.
+    #[pyo3(signature = (other, *template))]
+    fn collect_into(
+        &self,
+        py: Python<'_>,
+        other: &Bound<'_, Space>,
+        template: &Bound<'_, PyTuple>,
+    ) -> PyResult<Pending> {
+        let (other, template) = (other.get().library(py)?, to_template(template)?);
+        self.begin(py, |begin| begin.collect_into(&other, &template))
+    }
+
+    /// Begins `Space.copy_collect_into`, as `collect_into`.
+    #[pyo3(signature = (other, *template))]
+    fn copy_collect_into(
+        &self,
+        py: Python<'_>,
+        other: &Bound<'_, Space>,
+        template: &Bound<'_, PyTuple>,
+    ) -> PyResult<Pending> {
+        let (other, template) = (other.get().library(py)?, to_template(template)?);
+        self.begin(py, |begin| begin.copy_collect_into(&other, &template))
     }
 
     /// Begins a page of `Space.list`: a `quintet.listing.Page`, whose `next` gives the next one. Without a template all tuples are shown.

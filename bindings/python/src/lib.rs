@@ -6,6 +6,7 @@
 //! | `settings.rs` | `Settings`: where the space is, and how to connect to it |
 //! | `connection.rs` | what `Lab`, `Space` and everything under way share, and how it is waited for |
 //! | `space.rs`, `status.rs` | `Space`: the operations; its numbers |
+//! | `collecting.rs` | all tuples that match |
 //! | `listing.rs`, `watching.rs` | pages of what lies in a space, and of what happens in it |
 //! | `begin.rs`, `pending.rs`, `lease.rs` | begins an operation; one under way; a tuple taken until it is acknowledged |
 //! | `messaging.rs` | calls of handlers, and handlers |
@@ -23,6 +24,7 @@
 
 mod array;
 mod begin;
+mod collecting;
 mod connection;
 mod error;
 mod fork;

@@ -1,5 +1,6 @@
 //! An operation under way.
 
+use crate::collecting::from_collected;
 use crate::connection::{Connection, limit};
 use crate::error::raise;
 use crate::lease::Lease;
@@ -30,7 +31,7 @@ enum State {
 
 #[pymethods]
 impl Pending {
-    /// The outcome: a tuple, a Lease, which template of a select matched and one of these, a count, a Status, a page of a listing, or None for what was put and where nothing matches. It may be
+    /// The outcome: a tuple, a Lease, which template of a select matched and one of these, a count, a Status, a page of a listing or of a collection, or None for what was put and where nothing matches. It may be
     /// asked for again.
     ///
     /// Raises the operation's error; TimedOut after `timeout` seconds, and then the operation goes on.

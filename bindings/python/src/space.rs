@@ -1,6 +1,7 @@
 //! The tuple space's operations.
 
 use crate::begin::Begin;
+use crate::collecting;
 use crate::connection::{Connection, limit};
 use crate::error::raise;
 use crate::formal::{to_template, to_templates};
@@ -9,7 +10,7 @@ use crate::lease::Lease;
 use crate::status::from_state;
 use crate::value::{from_tuple, to_tuple, to_tuples};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyList, PyTuple};
 use quintet::{Code, Error, Outcome};
 use std::sync::Arc;
 
@@ -252,6 +253,79 @@ impl Space {
         this.py().import("quintet.listing")?.call_method1("rows", (this, template))
     }
 
+    /// Takes all tuples that match, the oldest first: all that are there when this begins and still are when it comes to them. It does not wait; the list
+    /// may be empty. They come a page at a time, each taken at one instant; an exception between two loses the pages before it, which `collect_pages` gives as
+    /// they come.
+    ///
+    /// Raises BadValue; PeerDied or its kin; TooLarge for a tuple that the link does not carry.
+    #[pyo3(signature = (*template))]
+    fn collect<'py>(&self, py: Python<'py>, template: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyList>> {
+        collecting::collect(py, &self.connection, true, &to_template(template)?)
+    }
+
+    /// As `collect`; the tuples stay. Each of several equal ones comes once.
+    ///
+    /// Raises as `collect`.
+    #[pyo3(signature = (*template))]
+    fn copy_collect<'py>(
+        &self,
+        py: Python<'py>,
+        template: &Bound<'py, PyTuple>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        collecting::collect(py, &self.connection, false, &to_template(template)?)
+    }
+
+    /// As `collect`, an iterator of lists, each taken when it is asked for: whoever stops has the pages that he got.
+    ///
+    /// Raises as `collect`.
+    #[pyo3(signature = (*template))]
+    fn collect_pages<'py>(
+        this: &Bound<'py, Self>,
+        template: &Bound<'py, PyTuple>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        this.py().import("quintet.collecting")?.call_method1("pages", (this, true, template))
+    }
+
+    /// As `copy_collect`, an iterator of lists.
+    ///
+    /// Raises as `collect`.
+    #[pyo3(signature = (*template))]
+    fn copy_collect_pages<'py>(
+        this: &Bound<'py, Self>,
+        template: &Bound<'py, PyTuple>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        this.py().import("quintet.collecting")?.call_method1("pages", (this, false, template))
+    }
+
+    /// Moves all tuples that match to another space of the same connection, at one instant, all or none; how many it was:
+    /// `space.collect_into(lab.space("archive"), "order", int, "done")`. They are the youngest there, in their order.
+    ///
+    /// Raises SpaceFull or TooLarge where there is no room for all of them, and nothing is moved; NotAllowed; BadValue.
+    #[pyo3(signature = (other, *template))]
+    fn collect_into(
+        &self,
+        py: Python<'_>,
+        other: &Bound<'_, Space>,
+        template: &Bound<'_, PyTuple>,
+    ) -> PyResult<u64> {
+        let (other, template) = (other.get().library(py)?, to_template(template)?);
+        collecting::collect_into(py, &self.connection, true, &other, &template)
+    }
+
+    /// As `collect_into`; the tuples stay here as well.
+    ///
+    /// Raises as `collect_into`.
+    #[pyo3(signature = (other, *template))]
+    fn copy_collect_into(
+        &self,
+        py: Python<'_>,
+        other: &Bound<'_, Space>,
+        template: &Bound<'_, PyTuple>,
+    ) -> PyResult<u64> {
+        let (other, template) = (other.get().library(py)?, to_template(template)?);
+        collecting::collect_into(py, &self.connection, false, &other, &template)
+    }
+
     /// What happens to the tuples that match, or to all without a template, in its order, without gaps and as it happens: an iterator of
     /// `quintet.watching.Event`s, which have a number, what changed ("put", "taken", "leased", "returned", "done", "failed"), the tuple's age and its fields. It
     /// begins with what happens from now on; behind the number `since`; or, with `existing=True`, with the tuples that are there, each as "there". Its `number`
@@ -319,6 +393,14 @@ impl Space {
 impl Space {
     pub(crate) fn new(connection: Arc<Connection>) -> Self {
         Space { connection }
+    }
+
+    /// The library's.
+    ///
+    /// # Errors
+    /// `Closed`.
+    pub(crate) fn library(&self, py: Python<'_>) -> PyResult<quintet::Space> {
+        py.detach(|| self.connection.space()).map_err(raise)
     }
 }
 

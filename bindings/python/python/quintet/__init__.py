@@ -14,6 +14,7 @@ match when number, types and values of the fields are equal.
 | `connecting` | `connect`, `serve`; read this first |
 | `_native` | `Lab`, `Space`, `Begin`, `Pending`, `Lease`, `Messaging`, `Handler`, `Server`, `array`, `empty`: the Rust half |
 | `status`, `evaluation` | what `Space.status` gives; `Space.eval` |
+| `collecting` | all tuples that match, a page at a time |
 | `listing`, `watching` | what lies in a space, and what happens in it |
 | `html` | what notebooks show |
 | `errors` | one class for each error code |

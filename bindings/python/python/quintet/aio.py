@@ -7,6 +7,7 @@ thread is started: the event loop watches the connection's descriptor while some
 from __future__ import annotations
 
 import asyncio
+import builtins
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from functools import partial
@@ -177,6 +178,45 @@ class Space:
             yield group
             if not group.native.ended:
                 await group.commit()
+
+    async def collect(self, *template: Any) -> builtins.list[tuple[Any, ...]]:
+        """Takes all tuples that match, the oldest first. A cancelled await loses the pages before the one that was on its way."""
+        return [row async for page in self.collect_pages(*template) for row in page]
+
+    async def copy_collect(self, *template: Any) -> builtins.list[tuple[Any, ...]]:
+        """As `collect`; the tuples stay."""
+        return [row async for page in self.copy_collect_pages(*template) for row in page]
+
+    def collect_pages(self, *template: Any) -> AsyncIterator[builtins.list[tuple[Any, ...]]]:
+        """`async for rows in space.collect_pages("row", int)`: as `collect`, each page taken when it is asked for."""
+        return self._pages(self._native.begin().collect, template)
+
+    def copy_collect_pages(self, *template: Any) -> AsyncIterator[builtins.list[tuple[Any, ...]]]:
+        """As `collect_pages`; the tuples stay."""
+        return self._pages(self._native.begin().copy_collect, template)
+
+    async def _pages(
+        self, begin: Callable[..., Pending], template: tuple[Any, ...]
+    ) -> AsyncIterator[builtins.list[tuple[Any, ...]]]:
+        start, below = 0, None
+        while start is not None:
+            tuples, start, below = await self._run(partial(begin, start=start, below=below), *template)
+            if tuples:
+                yield tuples
+
+    async def collect_into(self, other: Space, *template: Any) -> int:
+        """Moves all tuples that match to another space of the same server, at one instant: how many. A cancelled await has moved all or none."""
+        return await self._into(self._native.begin().collect_into, other, template)
+
+    async def copy_collect_into(self, other: Space, *template: Any) -> int:
+        """As `collect_into`; the tuples stay here as well."""
+        return await self._into(self._native.begin().copy_collect_into, other, template)
+
+    async def _into(self, begin: Callable[..., Pending], other: Space, template: tuple[Any, ...]) -> int:
+        while True:
+            count = await self._run(begin, other._native, *template)
+            if isinstance(count, int):
+                return count
 
     async def count(self, *template: Any) -> int:
         """How many tuples match now."""

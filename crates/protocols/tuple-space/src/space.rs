@@ -371,9 +371,7 @@ impl Space {
         self.step_at = None;
         let step = self.config.index_step.max(1);
         if self.retry_from.is_none() && self.stores.has_unready() {
-            let (looked_at, is_ready) = self.stores.build(step, &self.key);
-            out.work(stages::STORE, u32::try_from(looked_at).unwrap_or(u32::MAX));
-            self.retry_from = is_ready.then_some(0);
+            self.build(out);
         } else if self.retry_from.is_none() {
             return self.scan(now, out);
         }
@@ -386,6 +384,15 @@ impl Space {
             let last = waiting.last().map(|(order, _)| *order);
             self.retry_from =
                 last.map(|last| last + 1).filter(|from| self.unindexed.range(from..).next().is_some());
+        }
+    }
+
+    /// Works on an index that is not ready.
+    fn build(&mut self, out: &mut dyn Outbox) {
+        let (looked_at, is_ready) = self.stores.build(self.config.index_step.max(1), &self.key);
+        out.work(stages::STORE, u32::try_from(looked_at).unwrap_or(u32::MAX));
+        if is_ready {
+            self.retry_from = Some(0);
         }
     }
 

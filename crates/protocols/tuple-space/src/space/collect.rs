@@ -3,7 +3,7 @@
 //! A collection is about the tuples that were there when its first page was asked for, which is to say older than an age. Each page goes on
 //! from an age, so that nothing is kept for it between two pages. One that takes is a plain take of all its tuples: they are hidden once
 //! the link has taken the whole page, settled together, and return together. A page compares no more than one turn may, and ends early
-//! where an index is being built: it says from where to go on. (docs/design/0051.)
+//! where an index is being built, at which it does a step: it says from where to go on. (docs/design/0051.)
 
 use super::scan::comparisons;
 use super::stores::Place;
@@ -92,7 +92,10 @@ impl Space {
         let next = match reach {
             Reach::End => None,
             Reach::Before(age) => Some(age),
-            Reach::NotReady => Some(asked.from.max(1)),
+            Reach::NotReady => {
+                self.build(out);
+                Some(asked.from.max(1))
+            }
         };
         Page { rows, places, next, below }
     }

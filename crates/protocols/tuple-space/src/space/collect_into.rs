@@ -81,7 +81,10 @@ impl Space {
         out.work(stages::MATCH, compared.saturating_add(1));
         match reach {
             Reach::End => Ok(Some(matching)),
-            Reach::NotReady => Ok(None),
+            Reach::NotReady => {
+                self.build(out);
+                Ok(None)
+            }
             Reach::Before(_) => {
                 let text = format!(
                     "more than {MAX_COLLECTED} tuples are to be looked at, and so many are not collected into another space at one instant, as all others \

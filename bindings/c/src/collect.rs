@@ -1,0 +1,197 @@
+//! quintet_collection - all tuples that match
+//!
+//! A collection has all tuples of a space that match a template, the oldest first: all that are there when it begins and still are when it comes to
+//! them. It does not wait; there may be none. They come from the space a page at a time, some thousand short ones in each, and a page is the space at one
+//! instant: taken whole, or not at all. `quintet_space_collect` takes them, `quintet_space_copy_collect` leaves them where they are.
+//!
+//! ```c
+//! quintet_collection *rows;
+//! quintet_tuple *row;
+//! quintet_status status = quintet_space_collect(space, wanted, &rows);
+//! while (quintet_collection_next(rows, &row) == QUINTET_OK && row != NULL) {
+//!     ...
+//!     quintet_tuple_free(row);
+//! }
+//! quintet_collection_free(rows);
+//! ```
+//!
+//! `quintet_space_collect_into` moves all that match into another space of the same server at one instant, `quintet_space_copy_collect_into` copies them.
+//!
+//! Any threads may use a collection at once; each tuple is given to one of them.
+
+use crate::boundary::{Tagged, free, give, guarded, handle, place, value};
+use crate::connection::{Connection, unexpected};
+use crate::error::quintet_status;
+use crate::space::quintet_space;
+use crate::tuple::{quintet_tuple, received, to_match};
+use core::mem::MaybeUninit;
+use core::ptr::{NonNull, null_mut};
+use quintet::{Error, Outcome, Template, Tuple};
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+
+type Tuples = Mutex<VecDeque<Tuple>>;
+
+/// Tuples that were collected.
+pub struct quintet_collection(Tagged<Tuples>);
+handle!(quintet_collection, Tuples, b"coll", "collection");
+
+type Place<'a> = Option<&'a mut MaybeUninit<*mut quintet_collection>>;
+type Number<'a> = Option<&'a mut MaybeUninit<u64>>;
+
+/// Takes all tuples that match. What it has taken before it failed or was interrupted is in the collection: that is there after a failure as well, if it has
+/// any, and is freed in each case.
+///
+/// Fails with `QUINTET_BAD_VALUE` for what is no template; `QUINTET_TOO_LARGE` for a tuple that the link does not carry; `QUINTET_MALFORMED` of a server from before
+/// collections.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_space_collect(
+    space: Option<&quintet_space>,
+    wanted: Option<&quintet_tuple>,
+    collection: Place<'_>,
+) -> quintet_status {
+    guarded(|| collect(space, wanted, collection, true))
+}
+
+/// As `quintet_space_collect`; the tuples stay. Each of several equal ones comes once.
+///
+/// Fails as `quintet_space_collect`.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_space_copy_collect(
+    space: Option<&quintet_space>,
+    wanted: Option<&quintet_tuple>,
+    collection: Place<'_>,
+) -> quintet_status {
+    guarded(|| collect(space, wanted, collection, false))
+}
+
+/// How many tuples the collection still has; `QUINTET_OK` also for none.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_collection_count(
+    collection: Option<&quintet_collection>,
+    count: Number<'_>,
+) -> quintet_status {
+    guarded(|| {
+        let count = place(count, "count", 0)?;
+        *count = value(collection)?.lock().unwrap_or_else(PoisonError::into_inner).len() as u64;
+        Ok(())
+    })
+}
+
+/// The next tuple, which is freed with `quintet_tuple_free`; NULL, with `QUINTET_OK`, when there is none any more.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_collection_next(
+    collection: Option<&quintet_collection>,
+    tuple: Option<&mut MaybeUninit<*mut quintet_tuple>>,
+) -> quintet_status {
+    guarded(|| {
+        let tuple = place(tuple, "tuple", null_mut())?;
+        let next = value(collection)?.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+        *tuple = next.map_or(null_mut(), received);
+        Ok(())
+    })
+}
+
+/// Frees a collection, and the tuples that it still has. NULL is left alone.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_collection_free(collection: Option<NonNull<quintet_collection>>) {
+    free(collection);
+}
+
+/// Moves all tuples that match to the space `into` of the same lab, at one instant, all or none; `count` is how many. They are the youngest there, in their order.
+///
+/// Fails with `QUINTET_SPACE_FULL` if there is no room for all of them now, `QUINTET_TOO_LARGE` if there never is, or if it is about more than 65536 tuples;
+/// `QUINTET_NOT_ALLOWED` of the rights of either space; `QUINTET_BAD_VALUE` for what is no template, if both are one space, are of two labs, or the space without a name
+/// is one of them and has several managers; `QUINTET_MALFORMED` of a server from before collections. Nothing is moved then.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_space_collect_into(
+    space: Option<&quintet_space>,
+    into: Option<&quintet_space>,
+    wanted: Option<&quintet_tuple>,
+    count: Number<'_>,
+) -> quintet_status {
+    guarded(|| collect_into(space, into, wanted, count, true))
+}
+
+/// As `quintet_space_collect_into`; the tuples stay where they are as well.
+///
+/// Fails as `quintet_space_collect_into`.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_space_copy_collect_into(
+    space: Option<&quintet_space>,
+    into: Option<&quintet_space>,
+    wanted: Option<&quintet_tuple>,
+    count: Number<'_>,
+) -> quintet_status {
+    guarded(|| collect_into(space, into, wanted, count, false))
+}
+
+fn collect(
+    space: Option<&quintet_space>,
+    wanted: Option<&quintet_tuple>,
+    collection: Place<'_>,
+    takes: bool,
+) -> Result<(), Error> {
+    let collection = place(collection, "collection", null_mut())?;
+    let (connection, template) = (value(space)?, to_match(wanted)?);
+    let mut tuples = VecDeque::new();
+    let collected = fetch(connection, template, takes, &mut tuples);
+    if collected.is_ok() || !tuples.is_empty() {
+        *collection = give(Mutex::new(tuples));
+    }
+    collected
+}
+
+/// Adds the tuples of all pages.
+fn fetch(
+    connection: &Connection,
+    template: &Template,
+    takes: bool,
+    tuples: &mut VecDeque<Tuple>,
+) -> Result<(), Error> {
+    let mut from = Some((0, None));
+    while let Some((age, below)) = from {
+        let begin = connection.space.begin();
+        let page = if takes {
+            begin.collect(template, age, below)?
+        } else {
+            begin.copy_collect(template, age, below)?
+        };
+        match connection.finish(page)? {
+            Outcome::Collected(page) => {
+                tuples.extend(page.tuples);
+                from = page.next.map(|next| (next, Some(page.below)));
+            }
+            other => return Err(unexpected(&other)),
+        }
+    }
+    Ok(())
+}
+
+fn collect_into(
+    space: Option<&quintet_space>,
+    into: Option<&quintet_space>,
+    wanted: Option<&quintet_tuple>,
+    count: Number<'_>,
+    takes: bool,
+) -> Result<(), Error> {
+    let count = place(count, "count", 0)?;
+    let (connection, other, template) = (value(space)?, value(into)?, to_match(wanted)?);
+    loop {
+        let begin = connection.space.begin();
+        let pending = if takes {
+            begin.collect_into(&other.space, template)?
+        } else {
+            begin.copy_collect_into(&other.space, template)?
+        };
+        match connection.finish(pending)? {
+            Outcome::Count(moved) => {
+                *count = moved;
+                return Ok(());
+            }
+            // An index is being built.
+            Outcome::Collected(_) => {}
+            other => return Err(unexpected(&other)),
+        }
+    }
+}

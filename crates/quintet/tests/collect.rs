@@ -1,0 +1,113 @@
+//! Collections from outside, embedded, over shared memory and in a named space.
+
+use quintet::{Code, Lab, Outcome, ServeConfig, Server, Space, SpaceSettings, Tuple, template, tuple};
+use quintet_testbed::TempDir;
+use std::thread;
+use std::time::Duration;
+
+const LEASE: Duration = Duration::from_secs(2);
+
+/// Runs a test on each placement, with clients that share a connection or have one each.
+fn everywhere(test: impl Fn(&dyn Fn() -> (Lab, Space))) {
+    let lab = Lab::embedded();
+    test(&|| (lab.clone(), lab.space()));
+    let dir = TempDir::new().expect("a temporary directory");
+    let socket = dir.join("space");
+    let server = Server::start(&socket, &ServeConfig::default()).expect("the space starts");
+    let connect = || Lab::connect(&socket, 0, LEASE).expect("the space is there");
+    test(&|| {
+        let lab = connect();
+        (lab.clone(), lab.space())
+    });
+    connect().create_space("orders", &SpaceSettings::default()).expect("there is room for it");
+    test(&|| {
+        let lab = connect();
+        (lab.clone(), lab.named_space("orders").expect("it was created"))
+    });
+    server.stop().expect("it ends in order");
+}
+
+fn rows(count: i64) -> Vec<Tuple> {
+    (0..count).map(|number| tuple!["row", number, vec![7u8; 20]]).collect()
+}
+
+/// More than a turn looks at, by fields of which there is no index so far: nobody but the asker drives an embedded space.
+#[test]
+fn thousands_are_copied_and_taken_in_pages_of_bounded_size() {
+    everywhere(|client| {
+        let (_lab, space) = client();
+        let (rows, wanted) = (rows(3000), template!["row", ?i64, ?[u8]]);
+        space.out_many(&rows, None).unwrap();
+        assert_eq!(space.copy_collect(&wanted).unwrap(), rows);
+        let pages = space.copy_collect_pages(&wanted).collect::<Result<Vec<_>, _>>().unwrap();
+        assert!(pages.len() > 2, "{} pages", pages.len());
+        let first = space.collect_pages(&wanted).next().unwrap().unwrap();
+        assert_eq!(first, pages[0]);
+        assert_eq!(space.collect(&wanted).unwrap(), rows[first.len()..]);
+        assert_eq!(space.count(&wanted).unwrap(), 0);
+        assert_eq!(space.collect(&wanted).unwrap(), []);
+    });
+}
+
+#[test]
+fn each_tuple_is_collected_by_one_of_many() {
+    everywhere(|client| {
+        let (_lab, space) = client();
+        space.out_many(&rows(2000), None).unwrap();
+        let takers: Vec<_> = (0..3)
+            .map(|_| {
+                let (_lab, space) = client();
+                thread::spawn(move || space.collect(&template!["row", ?i64, ?[u8]]).unwrap())
+            })
+            .collect();
+        let mut all: Vec<i64> = takers
+            .into_iter()
+            .flat_map(|taker| taker.join().unwrap())
+            .map(|row| row[1].clone().try_into().unwrap())
+            .collect();
+        all.sort_unstable();
+        assert_eq!(all, (0..2000).collect::<Vec<i64>>());
+    });
+}
+
+#[test]
+fn a_page_that_nobody_takes_in_goes_back() {
+    everywhere(|client| {
+        let (_lab, space) = client();
+        space.out_many(&rows(5), None).unwrap();
+        let wanted = template!["row", ?i64, ?[u8]];
+        let page = space.begin().collect(&wanted, 0, None).unwrap();
+        let seen = page.peek(Duration::from_secs(60)).expect("it is answered").unwrap();
+        assert!(matches!(seen, Outcome::Collected(page) if page.tuples.len() == 5));
+        assert_eq!(space.count(&wanted).unwrap(), 0);
+        drop(page);
+        assert_eq!(space.collect(&wanted).unwrap(), rows(5));
+    });
+}
+
+#[test]
+fn all_go_into_another_space_at_one_instant_or_none() {
+    everywhere(|client| {
+        let (lab, space) = client();
+        let few = SpaceSettings { max_tuples: 10, ..SpaceSettings::default() };
+        lab.create_space("few", &few).unwrap();
+        lab.create_space("many", &SpaceSettings::default()).unwrap();
+        let (few, many) = (lab.named_space("few").unwrap(), lab.named_space("many").unwrap());
+        let (rows, wanted) = (rows(3000), template!["row", ?i64, ?[u8]]);
+        space.out_many(&rows, None).unwrap();
+        let refused = space.collect_into(&few, &wanted).unwrap_err();
+        assert_eq!(refused.code(), Code::TooLarge, "{refused}");
+        assert_eq!(space.copy_collect_into(&many, &wanted).unwrap(), 3000);
+        assert_eq!(space.count(&wanted).unwrap(), 3000);
+        assert_eq!(space.collect_into(&many, &template!["row", 7i64, ?[u8]]).unwrap(), 1);
+        assert_eq!(many.collect_into(&few, &template!["row", 7i64, ?[u8]]).unwrap(), 2);
+        assert_eq!(few.copy_collect(&wanted).unwrap(), [rows[7].clone(), rows[7].clone()]);
+        assert_eq!((space.collect(&wanted).unwrap().len(), many.count(&wanted).unwrap()), (2999, 2999));
+        let same = space.collect_into(&space, &wanted).unwrap_err();
+        assert_eq!(same.code(), Code::BadValue, "{same}");
+        let elsewhere = space.collect_into(&Lab::embedded().space(), &wanted).unwrap_err();
+        assert_eq!(elsewhere.code(), Code::BadValue, "{elsewhere}");
+        lab.remove_space("few").unwrap();
+        lab.remove_space("many").unwrap();
+    });
+}

@@ -164,6 +164,11 @@ typedef struct quintet_buffer quintet_buffer;
 typedef struct quintet_call quintet_call;
 
 /**
+ * Tuples that were collected.
+ */
+typedef struct quintet_collection quintet_collection;
+
+/**
  * A group. Any threads may use it at once.
  */
 typedef struct quintet_group quintet_group;
@@ -425,6 +430,8 @@ typedef struct {
      */
     uint64_t reserved[4];
 } quintet_row;
+
+typedef uint64_t *Number;
 
 typedef quintet_pending **PendingPlace;
 
@@ -1080,6 +1087,64 @@ quintet_status quintet_listing_next(quintet_listing *listing,
  * Frees a listing. NULL is left alone.
  */
 void quintet_listing_free(quintet_listing *listing);
+
+/**
+ * Takes all tuples that match. What it has taken before it failed or was interrupted is in the collection: that is there after a failure as well, if it has
+ * any, and is freed in each case.
+ *
+ * Fails with `QUINTET_BAD_VALUE` for what is no template; `QUINTET_TOO_LARGE` for a tuple that the link does not carry; `QUINTET_MALFORMED` of a server from before
+ * collections.
+ */
+quintet_status quintet_space_collect(quintet_space *space,
+                                     const quintet_tuple *wanted,
+                                     Place collection);
+
+/**
+ * As `quintet_space_collect`; the tuples stay. Each of several equal ones comes once.
+ *
+ * Fails as `quintet_space_collect`.
+ */
+quintet_status quintet_space_copy_collect(quintet_space *space,
+                                          const quintet_tuple *wanted,
+                                          Place collection);
+
+/**
+ * How many tuples the collection still has; `QUINTET_OK` also for none.
+ */
+quintet_status quintet_collection_count(const quintet_collection *collection, Number count);
+
+/**
+ * The next tuple, which is freed with `quintet_tuple_free`; NULL, with `QUINTET_OK`, when there is none any more.
+ */
+quintet_status quintet_collection_next(const quintet_collection *collection,
+                                       quintet_tuple **tuple);
+
+/**
+ * Frees a collection, and the tuples that it still has. NULL is left alone.
+ */
+void quintet_collection_free(quintet_collection *collection);
+
+/**
+ * Moves all tuples that match to the space `into` of the same lab, at one instant, all or none; `count` is how many. They are the youngest there, in their order.
+ *
+ * Fails with `QUINTET_SPACE_FULL` if there is no room for all of them now, `QUINTET_TOO_LARGE` if there never is, or if it is about more than 65536 tuples;
+ * `QUINTET_NOT_ALLOWED` of the rights of either space; `QUINTET_BAD_VALUE` for what is no template, if both are one space, are of two labs, or the space without a name
+ * is one of them and has several managers; `QUINTET_MALFORMED` of a server from before collections. Nothing is moved then.
+ */
+quintet_status quintet_space_collect_into(quintet_space *space,
+                                          quintet_space *into,
+                                          const quintet_tuple *wanted,
+                                          Number count);
+
+/**
+ * As `quintet_space_collect_into`; the tuples stay where they are as well.
+ *
+ * Fails as `quintet_space_collect_into`.
+ */
+quintet_status quintet_space_copy_collect_into(quintet_space *space,
+                                               quintet_space *into,
+                                               const quintet_tuple *wanted,
+                                               Number count);
 
 /**
  * Takes the oldest matching tuple under a lease, waiting for one. To be freed with `quintet_lease_free`.

@@ -19,7 +19,7 @@
 //!
 //! Any threads may use a collection at once; each tuple is given to one of them.
 
-use crate::boundary::{Tagged, free, give, guarded, handle, place, value};
+use crate::boundary::{Tagged, free, give, guarded, handle, null, place, value};
 use crate::connection::{Connection, unexpected};
 use crate::error::quintet_status;
 use crate::space::quintet_space;
@@ -176,7 +176,8 @@ fn collect_into(
     takes: bool,
 ) -> Result<(), Error> {
     let count = place(count, "count", 0)?;
-    let (connection, other, template) = (value(space)?, value(into)?, to_match(wanted)?);
+    let (connection, template) = (value(space)?, to_match(wanted)?);
+    let other = value(Some(into.ok_or_else(|| null("into"))?))?;
     loop {
         let begin = connection.space.begin();
         let pending = if takes {

@@ -113,6 +113,47 @@ static void a_space_that_was_removed_says_so(quintet_lab *lab) {
     quintet_space_free(orders);
 }
 
+static void all_that_match_are_collected(quintet_lab *lab) {
+    quintet_space *space, *other;
+    quintet_tuple *any = any_pair("row"), *none = any_pair("none"), *found;
+    quintet_collection *rows;
+    uint64_t count;
+    OK(quintet_lab_create_space(lab, "rows", NULL, &space));
+    OK(quintet_lab_create_space(lab, "others", NULL, &other));
+    for (int i = 0; i < 3000; i++) put_pair(space, "row", i);
+    put_pair(space, "none", 1);
+    for (int takes = 0; takes < 2; takes++) {
+        OK(takes ? quintet_space_collect(space, any, &rows) : quintet_space_copy_collect(space, any, &rows));
+        OK(quintet_collection_count(rows, &count));
+        CHECK(count == 3000);
+        for (int i = 0; i < 3000; i++) {
+            OK(quintet_collection_next(rows, &found));
+            CHECK(number_of(found) == i);
+        }
+        OK(quintet_collection_next(rows, &found));
+        CHECK(found == NULL);
+        quintet_collection_free(rows);
+        CHECK(count_pairs(space, "row") == (takes ? 0 : 3000));
+    }
+    OK(quintet_space_collect(space, any, &rows));
+    OK(quintet_collection_next(rows, &found));
+    CHECK(found == NULL);
+    quintet_collection_free(rows);
+    OK(quintet_space_copy_collect_into(space, other, none, &count));
+    CHECK(count == 1 && count_pairs(space, "none") == 1 && count_pairs(other, "none") == 1);
+    OK(quintet_space_collect_into(other, space, none, &count));
+    CHECK(count == 1 && count_pairs(space, "none") == 2 && count_pairs(other, "none") == 0);
+    REFUSED("the same one", quintet_space_collect_into(space, space, none, &count));
+    REFUSED("into is NULL", quintet_space_collect_into(space, NULL, none, &count));
+    REFUSED("wanted is NULL", quintet_space_collect(space, NULL, &rows));
+    CHECK(rows == NULL);
+    quintet_collection_free(NULL);
+    quintet_space_free(space), quintet_space_free(other);
+    quintet_tuple_free(any), quintet_tuple_free(none);
+    OK(quintet_lab_remove_space(lab, "rows"));
+    OK(quintet_lab_remove_space(lab, "others"));
+}
+
 int main(void) {
     quintet_lab *lab;
     quintet_space *left;
@@ -123,6 +164,7 @@ int main(void) {
     they_are_listed_by_name(lab);
     what_cannot_be_is_refused(lab);
     a_space_that_was_removed_says_so(lab);
+    all_that_match_are_collected(lab);
     /* One that outlives its lab is closed, and is freed all the same. */
     OK(quintet_lab_open_space(lab, "archive", &left));
     quintet_lab_free(lab);

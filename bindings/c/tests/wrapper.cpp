@@ -237,6 +237,15 @@ void named_spaces_are_apart(const quintet::lab &lab) {
         settings.max_bytes = 5000;
         CHECK(thrown([&] { lab.create_space("orders", settings); }).status() == QUINTET_SPACE_EXISTS);
     }
+    {
+        const auto orders = lab.open_space("orders");
+        lab.space().out({"order", 8});
+        CHECK(lab.space().copy_collect_into(orders, any) == 1 && lab.space().collect(any).size() == 1);
+        const auto both = orders.copy_collect(any);
+        CHECK(both.size() == 2 && both[0].get<int>(1) == 7 && both[1].get<int>(1) == 8);
+        CHECK(orders.collect_into(lab.space(), {"order", 8}) == 1 && lab.space().collect(any).size() == 1);
+        CHECK(thrown([&] { orders.collect_into(orders, any); }).status() == QUINTET_BAD_VALUE);
+    }
     CHECK(lab.open_space("orders").take(any).get<int>(1) == 7);
     lab.remove_space("orders");
     CHECK(lab.spaces().empty() && thrown([&] { lab.open_space("orders"); }).status() == QUINTET_NO_SUCH_SPACE);

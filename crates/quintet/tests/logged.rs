@@ -71,6 +71,35 @@ fn named_spaces_of_a_server_with_a_log_are_there_in_its_next_life() {
 }
 
 #[test]
+fn what_was_collected_is_gone_or_elsewhere_in_the_next_life() {
+    let folder = TempDir::new().expect("a temporary directory");
+    let (socket, log) = (folder.join("space"), folder.join("log"));
+    let server = Server::start(&socket, &config(&log)).expect("a new log");
+    let lab = connect(&socket);
+    let (space, archive) =
+        (lab.space(), lab.create_space("archive", &SpaceSettings::default()).expect("the log keeps it"));
+    let of = |kind: &str, count: i64| (0..count).map(|number| tuple![kind, number]).collect::<Vec<_>>();
+    for (kind, count) in [("taken", 2000), ("moved", 1500), ("copied", 5)] {
+        space.out_many(&of(kind, count), None).expect("there is room");
+    }
+    let first = space.collect_pages(&template!["taken", ?i64]).next().expect("a page").expect("it serves");
+    assert_eq!(space.collect_into(&archive, &template!["moved", ?i64]), Ok(1500));
+    assert_eq!(space.copy_collect_into(&archive, &template!["copied", ?i64]), Ok(5));
+    server.stop().expect("it ends");
+    let server = Server::start(&socket, &config(&log)).expect("the log is read");
+    let lab = connect(&socket);
+    let (space, archive) = (lab.space(), lab.named_space("archive").expect("it is there"));
+    let [taken, moved, copied] = ["taken", "moved", "copied"].map(|kind| template![kind, ?i64]);
+    assert_eq!(space.copy_collect(&taken).expect("it serves"), of("taken", 2000)[first.len()..]);
+    assert_eq!((space.count(&moved), space.copy_collect(&copied)), (Ok(0), Ok(of("copied", 5))));
+    assert_eq!(
+        (archive.collect(&moved), archive.collect(&copied)),
+        (Ok(of("moved", 1500)), Ok(of("copied", 5)))
+    );
+    server.stop().expect("it ends");
+}
+
+#[test]
 fn recordings_of_a_space_with_a_log_replay_also_of_its_second_life_and_traced() {
     let folder = TempDir::new().expect("a temporary directory");
     let (socket, log) = (folder.join("space"), folder.join("log"));
@@ -91,6 +120,9 @@ fn recordings_of_a_space_with_a_log_replay_also_of_its_second_life_and_traced() 
         group.take(&template!["left", life]).expect("it is there");
         group.out(tuple!["done", life]).expect("it goes on");
         group.commit().expect("nobody else takes it");
+        space.out_many(&[tuple!["row", 1i64], tuple!["row", 2i64]], None).expect("there is room");
+        assert_eq!(space.copy_collect(&template!["row", ?i64]).expect("a page").len(), 2);
+        assert_eq!(space.collect(&template!["row", ?i64]).expect("a page").len(), 2);
         server.stop().expect("it ends");
         recorder.finish().expect("it is written");
         let replayed = replay(File::open(&path).expect("it is there"), &stack::make).expect("the same");

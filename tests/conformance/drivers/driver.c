@@ -125,6 +125,25 @@ static void list(quintet_space *space, const quintet_tuple *wanted) {
     quintet_listing_free(listing);
 }
 
+static void collect(quintet_space *space, const quintet_tuple *wanted, bool takes) {
+    quintet_collection *rows;
+    quintet_tuple *tuple;
+    quintet_status status = takes ? quintet_space_collect(space, wanted, &rows) : quintet_space_copy_collect(space, wanted, &rows);
+    if (status != QUINTET_OK) {
+        say_error(status);
+        quintet_collection_free(rows);
+        return;
+    }
+    printf("%lu rows", step);
+    while (quintet_collection_next(rows, &tuple) == QUINTET_OK && tuple != NULL) {
+        putchar(' ');
+        write_fields(tuple, 0);
+        quintet_tuple_free(tuple);
+    }
+    putchar('\n');
+    quintet_collection_free(rows);
+}
+
 /* The tuples of a line; how many. They are to be freed. */
 static size_t read_tuples(quintet_tuple **tuples, quintet_status *status) {
     size_t count = 0;
@@ -223,6 +242,10 @@ static void call(quintet_space *space, const char *verb) {
         else printf("%lu count %llu\n", step, (unsigned long long)number);
     } else if (strcmp(verb, "list") == 0) {
         list(space, count == 0 ? NULL : tuples[0]);
+    } else if (strcmp(verb, "collect_all") == 0) {
+        collect(space, tuples[0], true);
+    } else if (strcmp(verb, "copy_collect") == 0) {
+        collect(space, tuples[0], false);
     } else if (strcmp(verb, "status") == 0) {
         say_status(space);
     } else {

@@ -125,9 +125,11 @@ class Clients:
         template = tuples[0] if tuples else ()
         if verb == "list":
             return [row async for row in space.list(*template)]
+        if verb == "collect_all":
+            return await space.collect(*template)
         if verb == "lease":
             return await self.lease(step, space, template, timeout)
-        if verb in ("take_if", "read_if", "count"):
+        if verb in ("take_if", "read_if", "count", "copy_collect"):
             return await getattr(space, verb)(*template)
         return await getattr(space, verb)(*template, timeout=timeout)
 

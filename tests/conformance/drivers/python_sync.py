@@ -75,7 +75,9 @@ class Clients:
         template = tuples[0] if tuples else ()
         if verb == "list":
             return list(space.list(*template))
-        if verb in ("take_if", "read_if", "count"):
+        if verb == "collect_all":
+            return space.collect(*template)
+        if verb in ("take_if", "read_if", "count", "copy_collect"):
             return getattr(space, verb)(*template)
         return getattr(space, verb)(*template, timeout=timeout)
 
@@ -107,7 +109,8 @@ def say(result: Any) -> str:
     if isinstance(result, tuple):
         return f"tuple {fields.write(result)}"
     if isinstance(result, list):
-        return " ".join(["rows", *map(fields.write_row, result)])
+        write = fields.write if all(isinstance(row, tuple) for row in result) else fields.write_row
+        return " ".join(["rows", *map(write, result)])
     if isinstance(result, int):
         return f"count {result}"
     return fields.write_status(result)

@@ -96,7 +96,7 @@ pub enum Outcome {
     Selected(u64, Fields),
     /// A number of tuples.
     Count(u64),
-    /// Tuples of a listing, in any order, each with whether it is leased.
+    /// Tuples of a listing or a collection, in any order, each with whether it is leased.
     Rows(Vec<(Fields, bool)>),
     /// These numbers of the space, among others.
     Status(Vec<(String, u64)>),
@@ -105,7 +105,7 @@ pub enum Outcome {
 }
 
 /// Operations, and how many tuples or templates they have: at least, at most.
-const VERBS: [(&str, usize, usize); 19] = [
+const VERBS: [(&str, usize, usize); 21] = [
     ("out", 1, 1),
     ("out_many", 0, usize::MAX),
     ("take", 1, 1),
@@ -115,6 +115,8 @@ const VERBS: [(&str, usize, usize); 19] = [
     ("lease", 1, 1),
     ("count", 1, 1),
     ("list", 0, 1),
+    ("collect_all", 1, 1),
+    ("copy_collect", 1, 1),
     ("status", 0, 0),
     ("acknowledge", 0, usize::MAX),
     ("release", 0, 0),

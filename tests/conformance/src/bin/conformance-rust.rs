@@ -152,6 +152,8 @@ impl Clients {
                 let rows = space.list(wanted.as_ref()).collect::<Result<Vec<_>, _>>()?;
                 said_rows(&Rows::Tuples(rows))
             }
+            ("collect_all", _) => said_all(&space.collect(&template(fields[0])?)?),
+            ("copy_collect", _) => said_all(&space.copy_collect(&template(fields[0])?)?),
             ("status", _) => said_status(&space.status()?),
             (other, _) => return Err(Refusal::Cannot(format!("{other}: there is no such operation"))),
         })
@@ -291,6 +293,11 @@ fn said_rows(rows: &Rows) -> String {
         format!(" {leased}{}", rust_fields::shown(&row.fields).to_token())
     };
     format!("rows{}", rows.iter().map(row).collect::<String>())
+}
+
+fn said_all(tuples: &[Tuple]) -> String {
+    let row = |tuple: &Tuple| format!(" {}", rust_fields::fields(tuple.values()).to_token());
+    format!("rows{}", tuples.iter().map(row).collect::<String>())
 }
 
 fn said_status(state: &State) -> String {

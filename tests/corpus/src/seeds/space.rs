@@ -40,8 +40,18 @@ pub(super) fn tuples() -> Vec<Seed> {
             ("array", of_tuple(&tuple!["m", array])),
             ("bulk", of_tuple(&tuple![long.as_str(), 1i64])),
             ("template", of_template(&template!["row", ?i64, 0.5])),
+            ("collected", of_page(&[tuple!["row", 3i64], tuple![long.as_str()], tuple!["row", long.as_str()]])),
         ],
     )
+}
+
+/// A page of a collection, as an answer: where it goes on, below which age, and the tuples as a request would have them.
+fn of_page(tuples: &[Tuple]) -> Vec<u8> {
+    let mut link = Effects::default();
+    let put = Request::Out { deadline: None, tuples };
+    put.send(&mut link, Address::new(0, 16), Token(1), Token(9)).expect("small tuples");
+    let (_, frame) = link.frames().pop().expect("it was sent");
+    with_length((frame.body.to_vec(), frame.bulk))
 }
 
 /// A step as `quintet_tuple_space::fuzzing::requests` reads it.
@@ -110,6 +120,41 @@ fn select_and_replace() -> Vec<u8> {
             .concat(),
         [select(false, None, 1, 5), select(true, None, 1, 6), select(true, None, 1, 7)].concat(),
         [replace(2, 3, 1), replace(1, 2, 2), replace(9, 1, 3), out(tuple!["step", 1i64], 8)].concat(),
+    ]
+    .concat()
+}
+
+/// Pages that are taken, go on, are undone and settled; and what a space that stands alone says of another.
+fn collections() -> Vec<u8> {
+    let any = template!["row", ?i64];
+    let page = |takes, from, below, token| {
+        step(Request::Collect { takes, from, below, most: 2, template: &any }, 1, token)
+    };
+    let out = |number: i64, token| {
+        step(Request::Out { deadline: None, tuples: &[tuple!["row", number]] }, 0, token)
+    };
+    let into = step(Request::CollectInto { takes: true, into: SpaceNumber(1), template: &any }, 1, 9);
+    [
+        [out(1, 1), out(2, 2), out(3, 3), out(4, 4), into].concat(),
+        [page(false, 0, None, 1), page(true, 2, Some(4), 2), page(true, 1, None, 3)].concat(),
+        [step(Request::Return, 1, 3), page(true, 0, Some(9), 4), SENDER_DOWN.to_vec()].concat(),
+    ]
+    .concat()
+}
+
+/// What goes from one space into another and back, also where there is no room for it.
+fn collected_spaces() -> Vec<u8> {
+    let name = |text: &str| text.parse().expect("it is a name");
+    let settings = SpaceSettings { max_bytes: 200, max_tuples: 2, ..SpaceSettings::default() };
+    let (row, any) = ([tuple!["row", 3i64]], template!["row", ?i64]);
+    let into = |takes, space| Request::CollectInto { takes, into: SpaceNumber(space), template: &any };
+    [
+        SENDER_UP.to_vec(),
+        step(Request::Spaces(&SpacesRequest::Create(name("a"), settings)), 1, 1),
+        step(Request::Out { deadline: None, tuples: &row }, 1, 2),
+        [step(into(false, 1), 1, 3), step(into(true, 1), 1, 4), step(into(true, 0), 1, 5)].concat(),
+        [step_in(1, into(true, 0), 1, 6), step_in(1, into(true, 1), 1, 7), step(into(true, 2), 1, 8)]
+            .concat(),
     ]
     .concat()
 }
@@ -218,6 +263,8 @@ pub(super) fn requests() -> Vec<Seed> {
             }),
             ("named-spaces", named_spaces()),
             ("select-and-replace", select_and_replace()),
+            ("collections", collections()),
+            ("collected-spaces", collected_spaces()),
             (
                 "code-refused",
                 [

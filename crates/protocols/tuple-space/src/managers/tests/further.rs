@@ -1,4 +1,4 @@
-//! Selects and replacements, at managers that have what they are about and at others.
+//! Selects, replacements and collections, at managers that have what they are about and at others.
 
 use super::rules::{network, out, spread};
 use crate::{Answer, Request, Template, Wait, template, tuple};
@@ -94,4 +94,64 @@ fn a_replacement_is_one_managers() {
     });
     assert!(refused.count() > 0, "some belong to other managers");
     assert_eq!(network.call(0, &Request::Count { template: &template }), Some(Answer::Count(1)));
+}
+
+fn page<'a>(takes: bool, from: u64, below: Option<u64>, template: &'a Template) -> Request<'a> {
+    Request::Collect { takes, from, below, most: 3, template }
+}
+
+fn collected(answer: Option<Answer>) -> crate::Collected {
+    match answer {
+        Some(Answer::Collected(page)) => page,
+        other => panic!("it is no page: {other:?}"),
+    }
+}
+
+/// The signature moves between two pages, and with the ages by which they go on. Ages are of one manager's remainder, odd ones among them.
+#[test]
+fn pages_go_on_where_the_signature_has_moved_to() {
+    let mut network = network(2);
+    for key in 0..8i64 {
+        out(&mut network, tuple!["task", key, 0i64]);
+    }
+    let all = template!["task", ?i64, ?i64];
+    let mut first = collected(network.call(1, &page(false, 0, None, &all)));
+    let mut tuples = first.tuples.clone();
+    spread(&mut network);
+    out(&mut network, tuple!["task", 99i64, 0i64]);
+    while let Some(next) = first.next {
+        first = collected(network.call(1, &page(false, next, Some(first.below), &all)));
+        tuples.append(&mut first.tuples);
+    }
+    let old: Vec<_> = (0..8i64).map(|key| tuple!["task", key, 0i64]).collect();
+    assert_eq!(tuples, old, "what came later is not among them");
+    assert!(network.measured("quintet_router_moved") > 0);
+    assert_eq!(network.call(0, &Request::Count { template: &all }), Some(Answer::Count(17)));
+}
+
+#[test]
+fn a_page_that_was_taken_is_undone_where_it_was_taken() {
+    let mut network = network(1);
+    for number in 0..6i64 {
+        out(&mut network, tuple!["a", number]);
+        out(&mut network, tuple![number]);
+    }
+    for template in [template!["a", ?i64], template![?i64]] {
+        let token = network.ask(0, &page(true, 0, None, &template));
+        network.settle(&mut Random::new(1, 1));
+        assert_eq!(collected(network.take_answer(0, token)).tuples.len(), 3);
+        network.send(0, token, &Request::Return);
+        network.settle(&mut Random::new(1, 1));
+        assert_eq!(network.call(0, &Request::Count { template: &template }), Some(Answer::Count(6)));
+    }
+}
+
+#[test]
+fn one_of_several_managers_is_not_one_of_two_spaces() {
+    let mut network = network(1);
+    let rows = template!["a", ?i64];
+    let into = Request::CollectInto { takes: true, into: crate::SpaceNumber(1), template: &rows };
+    let Some(Answer::Error(refusal)) = network.call(0, &into) else { panic!("it is refused") };
+    assert_eq!(refusal.code, Code::BadValue, "{refusal}");
+    assert!(refusal.text.contains("several managers"), "{refusal}");
 }

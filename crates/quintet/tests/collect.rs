@@ -111,3 +111,44 @@ fn all_go_into_another_space_at_one_instant_or_none() {
         lab.remove_space("many").unwrap();
     });
 }
+
+/// Tuples that are read in the measurement.
+const MEASURED: i64 = 10_000;
+
+/// One-to-many reading: each of many tuples by a read of its own, by reads that are begun close behind each other, and by one collection.
+#[test]
+#[ignore = "a measurement, which prints and asserts nothing of time"]
+fn many_are_read_one_by_one_and_at_once() {
+    let dir = TempDir::new().expect("a temporary directory");
+    let socket = dir.join("space");
+    let server = Server::start(&socket, &ServeConfig::default()).expect("the space starts");
+    let connected = Lab::connect(&socket, 0, LEASE).expect("the space is there");
+    for (place, space) in [("shm", connected.space()), ("embedded", Lab::embedded().space())] {
+        space.out_many(&rows(MEASURED), None).unwrap();
+        let of = |number: i64| template!["row", number, ?[u8]];
+        let one_by_one = || (0..MEASURED).for_each(|n| drop(space.read_if(&of(n)).unwrap()));
+        let begun = || {
+            for some in (0..MEASURED).collect::<Vec<_>>().chunks(200) {
+                let reads: Vec<_> = some.iter().map(|n| space.begin().read_if(&of(*n)).unwrap()).collect();
+                reads.into_iter().for_each(|read| drop(read.finish().unwrap()));
+            }
+        };
+        let at_once =
+            || assert_eq!(space.copy_collect(&template!["row", ?i64, ?[u8]]).unwrap().len(), 10_000);
+        let ways: [(&str, &dyn Fn()); 3] =
+            [("one by one", &one_by_one), ("begun by 200", &begun), ("copy_collect", &at_once)];
+        let mut times = [vec![], vec![], vec![]];
+        for _ in 0..11 {
+            for ((_, way), times) in ways.iter().zip(&mut times) {
+                let start = std::time::Instant::now();
+                way();
+                times.push(start.elapsed().as_secs_f64() * 1e3);
+            }
+        }
+        for ((name, _), times) in ways.iter().zip(&mut times) {
+            times.sort_by(f64::total_cmp);
+            println!("{place} {name}: median {:.2} ms, {:.2} to {:.2}", times[5], times[0], times[10]);
+        }
+    }
+    server.stop().expect("it ends in order");
+}

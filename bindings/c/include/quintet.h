@@ -431,8 +431,6 @@ typedef struct {
     uint64_t reserved[4];
 } quintet_row;
 
-typedef uint64_t *Number;
-
 typedef quintet_pending **PendingPlace;
 
 /**
@@ -1097,7 +1095,7 @@ void quintet_listing_free(quintet_listing *listing);
  */
 quintet_status quintet_space_collect(quintet_space *space,
                                      const quintet_tuple *wanted,
-                                     Place collection);
+                                     quintet_collection **collection);
 
 /**
  * As `quintet_space_collect`; the tuples stay. Each of several equal ones comes once.
@@ -1106,12 +1104,12 @@ quintet_status quintet_space_collect(quintet_space *space,
  */
 quintet_status quintet_space_copy_collect(quintet_space *space,
                                           const quintet_tuple *wanted,
-                                          Place collection);
+                                          quintet_collection **collection);
 
 /**
  * How many tuples the collection still has; `QUINTET_OK` also for none.
  */
-quintet_status quintet_collection_count(const quintet_collection *collection, Number count);
+quintet_status quintet_collection_count(const quintet_collection *collection, uint64_t *count);
 
 /**
  * The next tuple, which is freed with `quintet_tuple_free`; NULL, with `QUINTET_OK`, when there is none any more.
@@ -1134,7 +1132,7 @@ void quintet_collection_free(quintet_collection *collection);
 quintet_status quintet_space_collect_into(quintet_space *space,
                                           quintet_space *into,
                                           const quintet_tuple *wanted,
-                                          Number count);
+                                          uint64_t *count);
 
 /**
  * As `quintet_space_collect_into`; the tuples stay where they are as well.
@@ -1144,7 +1142,7 @@ quintet_status quintet_space_collect_into(quintet_space *space,
 quintet_status quintet_space_copy_collect_into(quintet_space *space,
                                                quintet_space *into,
                                                const quintet_tuple *wanted,
-                                               Number count);
+                                               uint64_t *count);
 
 /**
  * Takes the oldest matching tuple under a lease, waiting for one. To be freed with `quintet_lease_free`.

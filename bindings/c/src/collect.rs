@@ -36,9 +36,6 @@ type Tuples = Mutex<VecDeque<Tuple>>;
 pub struct quintet_collection(Tagged<Tuples>);
 handle!(quintet_collection, Tuples, b"coll", "collection");
 
-type Place<'a> = Option<&'a mut MaybeUninit<*mut quintet_collection>>;
-type Number<'a> = Option<&'a mut MaybeUninit<u64>>;
-
 /// Takes all tuples that match. What it has taken before it failed or was interrupted is in the collection: that is there after a failure as well, if it has
 /// any, and is freed in each case.
 ///
@@ -48,7 +45,7 @@ type Number<'a> = Option<&'a mut MaybeUninit<u64>>;
 pub extern "C" fn quintet_space_collect(
     space: Option<&quintet_space>,
     wanted: Option<&quintet_tuple>,
-    collection: Place<'_>,
+    collection: Option<&mut MaybeUninit<*mut quintet_collection>>,
 ) -> quintet_status {
     guarded(|| collect(space, wanted, collection, true))
 }
@@ -60,7 +57,7 @@ pub extern "C" fn quintet_space_collect(
 pub extern "C" fn quintet_space_copy_collect(
     space: Option<&quintet_space>,
     wanted: Option<&quintet_tuple>,
-    collection: Place<'_>,
+    collection: Option<&mut MaybeUninit<*mut quintet_collection>>,
 ) -> quintet_status {
     guarded(|| collect(space, wanted, collection, false))
 }
@@ -69,7 +66,7 @@ pub extern "C" fn quintet_space_copy_collect(
 #[unsafe(no_mangle)]
 pub extern "C" fn quintet_collection_count(
     collection: Option<&quintet_collection>,
-    count: Number<'_>,
+    count: Option<&mut MaybeUninit<u64>>,
 ) -> quintet_status {
     guarded(|| {
         let count = place(count, "count", 0)?;
@@ -108,7 +105,7 @@ pub extern "C" fn quintet_space_collect_into(
     space: Option<&quintet_space>,
     into: Option<&quintet_space>,
     wanted: Option<&quintet_tuple>,
-    count: Number<'_>,
+    count: Option<&mut MaybeUninit<u64>>,
 ) -> quintet_status {
     guarded(|| collect_into(space, into, wanted, count, true))
 }
@@ -121,7 +118,7 @@ pub extern "C" fn quintet_space_copy_collect_into(
     space: Option<&quintet_space>,
     into: Option<&quintet_space>,
     wanted: Option<&quintet_tuple>,
-    count: Number<'_>,
+    count: Option<&mut MaybeUninit<u64>>,
 ) -> quintet_status {
     guarded(|| collect_into(space, into, wanted, count, false))
 }
@@ -129,7 +126,7 @@ pub extern "C" fn quintet_space_copy_collect_into(
 fn collect(
     space: Option<&quintet_space>,
     wanted: Option<&quintet_tuple>,
-    collection: Place<'_>,
+    collection: Option<&mut MaybeUninit<*mut quintet_collection>>,
     takes: bool,
 ) -> Result<(), Error> {
     let collection = place(collection, "collection", null_mut())?;
@@ -172,7 +169,7 @@ fn collect_into(
     space: Option<&quintet_space>,
     into: Option<&quintet_space>,
     wanted: Option<&quintet_tuple>,
-    count: Number<'_>,
+    count: Option<&mut MaybeUninit<u64>>,
     takes: bool,
 ) -> Result<(), Error> {
     let count = place(count, "count", 0)?;

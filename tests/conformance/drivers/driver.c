@@ -125,7 +125,7 @@ static void list(quintet_space *space, const quintet_tuple *wanted) {
     quintet_listing_free(listing);
 }
 
-static void collect(quintet_space *space, const quintet_tuple *wanted, bool takes) {
+static void collect_all(quintet_space *space, const quintet_tuple *wanted, bool takes) {
     quintet_collection *rows;
     quintet_tuple *tuple;
     quintet_status status = takes ? quintet_space_collect(space, wanted, &rows) : quintet_space_copy_collect(space, wanted, &rows);
@@ -243,9 +243,9 @@ static void call(quintet_space *space, const char *verb) {
     } else if (strcmp(verb, "list") == 0) {
         list(space, count == 0 ? NULL : tuples[0]);
     } else if (strcmp(verb, "collect_all") == 0) {
-        collect(space, tuples[0], true);
+        collect_all(space, tuples[0], true);
     } else if (strcmp(verb, "copy_collect") == 0) {
-        collect(space, tuples[0], false);
+        collect_all(space, tuples[0], false);
     } else if (strcmp(verb, "status") == 0) {
         say_status(space);
     } else {

@@ -40,7 +40,10 @@ pub(super) fn tuples() -> Vec<Seed> {
             ("array", of_tuple(&tuple!["m", array])),
             ("bulk", of_tuple(&tuple![long.as_str(), 1i64])),
             ("template", of_template(&template!["row", ?i64, 0.5])),
-            ("collected", of_page(&[tuple!["row", 3i64], tuple![long.as_str()], tuple!["row", long.as_str()]])),
+            (
+                "collected",
+                of_page(&[tuple!["row", 3i64], tuple![long.as_str()], tuple!["row", long.as_str()]]),
+            ),
         ],
     )
 }

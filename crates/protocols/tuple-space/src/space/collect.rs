@@ -105,7 +105,8 @@ impl Space {
         let stays = requester.operation.leaves();
         for place in places {
             self.stores[place.store].note_delivery(now, place.entry, stays);
-            if !stays && !(seeded!(self.config, CollectedStays) && *place == places[0]) {
+            let is_left = seeded!(self.config, CollectedStays) && *place == places[0];
+            if !(stays || is_left) {
                 self.hold_until_settled(now, *place, requester);
             }
         }

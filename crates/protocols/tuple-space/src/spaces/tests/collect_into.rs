@@ -174,7 +174,7 @@ fn collect_all(bench: &mut Bench, space: u32) -> (Answer, u32) {
             Some((OWN, 1, answer)) => return (answer, again),
             other => panic!("{other:?}"),
         }
-        bench.now = bench.now + Span::from_micros(20);
+        bench.now += Span::from_micros(20);
         bench.give(Input::Wake);
     }
     panic!("it never ends");

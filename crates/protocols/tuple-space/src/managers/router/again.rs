@@ -32,3 +32,17 @@ pub(super) fn spend(item: &mut Item, now: Time) {
     body[at..at + 8].copy_from_slice(&span.saturating_sub(now.since(since).0).to_le_bytes());
     item.frame.body = body.into();
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_age_at_which_a_page_goes_on_is_no_span() {
+        let body = |operation: u8| [&[0; 8][..], &[operation, 1], &[0; 16]].concat();
+        assert_eq!(span_at(FURTHER, &body(0)), Some(10));
+        for operation in 3..7 {
+            assert_eq!(span_at(FURTHER, &body(operation)), None, "{operation}");
+        }
+    }
+}

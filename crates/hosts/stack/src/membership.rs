@@ -18,7 +18,7 @@ pub(crate) const SERVICE: Service =
 /// lost, and may be as long as a view.
 fn class(kind: Kind) -> Class {
     match kind {
-        kind if (codec::JOIN..=codec::WATCH).contains(&kind) => Class::Request,
+        kind if codec::is_request(kind) => Class::Request,
         kind if (codec::VOTE..=codec::GONE).contains(&kind) => Class::OneWay,
         _ => Class::Answer,
     }
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn requests_answers_and_what_members_say_are_told_apart() {
-        for kind in [codec::JOIN, codec::LEAVE, codec::VIEW, codec::WATCH] {
+        for kind in [codec::JOIN, codec::LEAVE, codec::VIEW, codec::WATCH, codec::SPACE] {
             assert_eq!(class(kind), Class::Request);
         }
         for kind in [codec::JOINED, codec::DONE, codec::CURRENT, codec::CHANGED, codec::NEWS, codec::ERROR] {

@@ -50,7 +50,11 @@ impl Agreed for View {
             Change::Promote(node) => Seat::Votes(*node),
             Change::Demote(node) => Seat::VotesNoMore(*node),
             Change::Remove(node) => Seat::Goes(*node),
-            Change::Nothing | Change::Revive(..) | Change::Move(..) => Seat::Unchanged,
+            Change::Nothing
+            | Change::Revive(..)
+            | Change::Move(..)
+            | Change::AddSpace(_)
+            | Change::RemoveSpace(..) => Seat::Unchanged,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What the log holds: one change of the membership after the other.
 
+use crate::kept_space::{MAX_SPACE_NAME_BYTES, NewSpace};
 use quintet_contract::{Identity, Incarnation, NodeId};
 use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
 
@@ -25,6 +26,10 @@ pub enum Change {
     Demote(NodeId),
     /// A member is reached elsewhere from now on.
     Move(NodeId, String),
+    /// Members keep a space from now on.
+    AddSpace(NewSpace),
+    /// They keep it no more: its name, and the number of the view that it came with.
+    RemoveSpace(String, u64),
 }
 
 /// A machine that comes.
@@ -48,11 +53,11 @@ pub struct Joiner {
 pub type Entry = quintet_raft::Entry<Change>;
 
 impl Change {
-    /// The member that it is about, but for [`Change::Nothing`].
+    /// The member that it is about, if it is about one.
     #[must_use]
     pub fn node(&self) -> Option<NodeId> {
         match self {
-            Change::Nothing => None,
+            Change::Nothing | Change::AddSpace(_) | Change::RemoveSpace(..) => None,
             Change::Join(joiner) => Some(joiner.node),
             Change::Remove(node)
             | Change::Revive(node, _)
@@ -73,6 +78,8 @@ impl Encode for Change {
             Change::Promote(_) => 4,
             Change::Demote(_) => 5,
             Change::Move(..) => 6,
+            Change::AddSpace(_) => 7,
+            Change::RemoveSpace(..) => 8,
         };
         sink.u8(tag);
         if let Some(node) = self.node() {
@@ -88,6 +95,11 @@ impl Encode for Change {
             }
             Change::Revive(_, incarnation) => sink.u64(incarnation.0),
             Change::Move(_, address) => sink.counted(address.as_bytes()),
+            Change::AddSpace(new) => new.encode(sink),
+            Change::RemoveSpace(name, number) => {
+                sink.counted(name.as_bytes());
+                sink.u64(*number);
+            }
             _ => {}
         }
     }
@@ -96,11 +108,15 @@ impl Encode for Change {
 impl Decode<'_> for Change {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let tag = reader.u8()?;
-        if tag == 0 {
-            return Ok(Change::Nothing);
-        }
-        if tag > 6 {
-            return Err(reader.invalid("change", tag, 1));
+        match tag {
+            0 => return Ok(Change::Nothing),
+            1..=6 => {}
+            7 => return NewSpace::decode(reader).map(Change::AddSpace),
+            8 => {
+                let name = reader.text("name of a space", MAX_SPACE_NAME_BYTES)?.to_owned();
+                return Ok(Change::RemoveSpace(name, reader.u64()?));
+            }
+            _ => return Err(reader.invalid("change", tag, 1)),
         }
         let node = NodeId(reader.u16()?);
         Ok(match tag {

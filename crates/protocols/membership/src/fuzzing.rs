@@ -5,6 +5,7 @@ use crate::change::{Change, Entry, Joiner};
 use crate::codec::{self, Answer, News, Request, Suspect, Suspicion};
 use crate::config::{MembershipConfig, Start};
 use crate::disk::recovery;
+use crate::kept_space::NewSpace;
 use crate::membership::Membership;
 use crate::not_allowed::NotAllowed;
 use crate::refusal::{Reason, Refusal};
@@ -23,6 +24,8 @@ use quintet_wire::{Decode, Reader, encode_to_vec};
 use std::collections::VecDeque;
 
 const ME: NodeId = NodeId(0);
+/// Kinds of the membership.
+const KINDS: u8 = MEMBERSHIP.last - MEMBERSHIP.first + 1;
 
 /// Reads any bytes as each kind of request, answer and message, the first byte apart, and as a log. What can be read is the same after it was
 /// written and read again.
@@ -31,7 +34,7 @@ const ME: NodeId = NodeId(0);
 /// If it is not: a defect of the codec.
 pub fn decode(bytes: &[u8]) {
     let Some((first, body)) = bytes.split_first() else { return };
-    let kind = MEMBERSHIP.kind(first % 16);
+    let kind = MEMBERSHIP.kind(first % KINDS);
     if let Ok(request) = Request::decode(kind, body) {
         assert_eq!(encode_to_vec(&request), body);
     }
@@ -72,7 +75,9 @@ pub fn drive(bytes: &[u8]) {
         let node = u16::from(kind >> 4);
         let peer = Address { node: NodeId(node), port: PORT_MEMBERSHIP };
         let from = if node == 0 { Address { node: ME, port: PORT_CALLERS } } else { peer };
-        let frame = Frame::new(MEMBERSHIP.kind(kind % 16), Token(u64::from(action)), body);
+        // The last kind has no room in its four bits.
+        let kind_of_frame = if action % 8 == 6 { codec::SPACE } else { MEMBERSHIP.kind(kind % 16) };
+        let frame = Frame::new(kind_of_frame, Token(u64::from(action)), body);
         match action % 8 {
             0 => driven.give(Input::Wake),
             1 => driven.give(Input::Peer(peer, &PeerChange::Down(DownCause::Silent))),
@@ -174,7 +179,7 @@ fn not_allowed(frame: &OwnedFrame) -> Option<NotAllowed> {
 /// What a member says can be read.
 fn check(kind: Kind, body: &[u8]) {
     let is_good = match kind {
-        kind if (codec::JOIN..=codec::WATCH).contains(&kind) => Request::decode(kind, body).is_ok(),
+        kind if codec::is_request(kind) => Request::decode(kind, body).is_ok(),
         kind if (codec::VOTE..=codec::GONE).contains(&kind) => Message::decode(kind, body).is_ok(),
         kind => Answer::decode(kind, body).is_ok(),
     };
@@ -185,7 +190,10 @@ fn check(kind: Kind, body: &[u8]) {
 #[must_use]
 pub fn seeds() -> Vec<(&'static str, Vec<u8>)> {
     let wake = step(0xf8, codec::JOIN, 0, Vec::new());
-    let asked = |request: Request| step(2, request.kind(), 0, encode_to_vec(&request));
+    let asked = |request: Request| match request.kind() {
+        codec::SPACE => step(6, codec::JOIN, 0, encode_to_vec(&request)),
+        kind => step(2, kind, 0, encode_to_vec(&request)),
+    };
     let mut leads = vec![vec![0, 0, 0], wake.clone()];
     leads.extend(requests().map(asked));
     leads.push(wake);
@@ -225,6 +233,8 @@ pub fn bodies() -> Vec<(&'static str, Vec<u8>)> {
         "view",
         "watch",
         "leave",
+        "space-added",
+        "space-removed",
         "append",
         "append-other",
         "snapshot-told",
@@ -254,7 +264,7 @@ fn joiner() -> Joiner {
     }
 }
 
-fn requests() -> [Request; 4] {
+fn requests() -> [Request; 6] {
     [
         Request::Join {
             cluster: 7,
@@ -267,6 +277,13 @@ fn requests() -> [Request; 4] {
         Request::View { agreed: true },
         Request::Watch { view: 0, news: 0, wait: Span::from_secs(1) },
         Request::Leave { node: NodeId(1) },
+        Request::AddSpace(NewSpace {
+            name: "orders".to_owned(),
+            replicas: vec![NodeId(1)],
+            max_bytes: 1 << 20,
+            max_tuples: 9,
+        }),
+        Request::RemoveSpace { name: "orders".to_owned(), number: 3 },
     ]
 }
 

@@ -19,6 +19,7 @@
 //! | `membership/sight.rs`, `membership/proofs.rs` | who does not seem to be there; who peers have proved to be, and what they may ask |
 //! | `membership/opening.rs`, `membership/pump.rs` | reads the log back; carries out what follows from an input |
 //! | `view.rs`, `change.rs` | [`View`] and [`Change`]: what is agreed |
+//! | `kept_space.rs` | [`KeptSpace`]: a space that members keep on their disks, as a part of the view |
 //! | `agreement.rs` | what Raft has to know of views; the agreement itself is `quintet-raft` |
 //! | `disk.rs` | the log on the disk: its layout, its batches, what is torn and what is damaged |
 //! | `config.rs`, `refusal.rs`, `not_allowed.rs` | [`MembershipConfig`], [`Refusal`], [`NotAllowed`] |
@@ -32,6 +33,7 @@ mod config;
 mod defect;
 mod disk;
 pub mod fuzzing;
+mod kept_space;
 mod membership;
 mod not_allowed;
 mod refusal;
@@ -42,6 +44,7 @@ pub use codec::{Answer, News, Request, Suspect, Suspicion};
 pub use config::{MembershipConfig, Start, Timing};
 #[cfg(feature = "seeded-defects")]
 pub use defect::Defect;
+pub use kept_space::{KeptSpace, MAX_KEPT_SPACES, MAX_REPLICAS, MAX_SPACE_NAME_BYTES, NewSpace};
 pub use membership::Membership;
 pub use not_allowed::NotAllowed;
 pub use refusal::{Reason, Refusal};

@@ -201,7 +201,7 @@ impl Membership {
 
     /// A request of a caller, here or elsewhere, or of another member on behalf of one.
     fn take_request(&mut self, now: Time, from: Address, frame: Frame<'_>, out: &mut dyn Outbox) {
-        if !(crate::codec::JOIN..=crate::codec::WATCH).contains(&frame.kind) {
+        if !crate::codec::is_request(frame.kind) {
             return;
         }
         let request = Request::decode(frame.kind, frame.body)

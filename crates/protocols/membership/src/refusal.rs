@@ -35,6 +35,16 @@ quintet_wire::reasons! {
     NotAllowed = 16, NotAllowed;
     /// A later life of this machine has come: it was started from a copy of its folder, or with an old log.
     Outlived = 17, DuplicateNode;
+    /// The cluster has a space of that name.
+    SpaceExists = 18, SpaceExists;
+    /// These machines cannot keep a space together.
+    BadReplicas = 19, BadValue;
+    /// The member's disk has a space's tuples: it cannot go.
+    KeepsSpace = 20, BadValue;
+    /// That is no name of a space.
+    BadSpaceName = 21, BadValue;
+    /// The cluster has no such space.
+    NoSuchSpace = 22, NoSuchSpace;
 }
 
 /// Why a request failed, and what is particular to this time.

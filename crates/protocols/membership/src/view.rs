@@ -1,6 +1,7 @@
 //! Who is in, as all that is committed says it.
 
 use crate::change::{Change, Entry, Joiner, MAX_ADDRESS_BYTES, MAX_NAME_BYTES};
+use crate::kept_space::{KeptSpace, decode_spaces, encode_spaces};
 use crate::refusal::{Reason, Refusal};
 use quintet_contract::{Identity, Incarnation, NodeId};
 use quintet_raft::number;
@@ -13,6 +14,8 @@ pub const MAX_MEMBERS: usize = 128;
 pub const FIRST_CLIENT: NodeId = NodeId(0x8000);
 /// Changes that a view keeps, for members that come late.
 pub const KEPT_CHANGES: usize = 128;
+/// In the number of changes that a view is encoded with: spaces follow. Views without any are what they were before there were spaces.
+const SPACES_FOLLOW: u32 = 1 << 31;
 
 /// A member as the view shows it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -40,6 +43,8 @@ pub struct View {
     pub number: u64,
     /// By their numbers.
     pub members: BTreeMap<NodeId, Member>,
+    /// The spaces that members keep, by their names.
+    pub spaces: BTreeMap<String, KeptSpace>,
     /// Sums up all entries of the log so far, those that change nothing as well.
     pub digest: u64,
     /// The first number that was never given.
@@ -51,7 +56,14 @@ pub struct View {
 impl Default for View {
     fn default() -> Self {
         let digest = 0xcbf2_9ce4_8422_2325;
-        View { number: 0, members: BTreeMap::new(), digest, next_node: 0, recent: VecDeque::new() }
+        View {
+            number: 0,
+            members: BTreeMap::new(),
+            spaces: BTreeMap::new(),
+            digest,
+            next_node: 0,
+            recent: VecDeque::new(),
+        }
     }
 }
 
@@ -124,9 +136,14 @@ impl View {
             Change::Move(_, address) if votes.is_some() => check_address(address),
             Change::Promote(_) if votes == Some(false) => Ok(()),
             Change::Demote(_) if votes == Some(true) && self.voters().count() > 1 => Ok(()),
-            Change::Remove(_) if votes.is_some() => Ok(()),
+            Change::Remove(node) if votes.is_some() => self.check_keeps_nothing(*node),
             Change::Remove(node) | Change::Promote(node) | Change::Demote(node) | Change::Move(node, _) => {
                 unknown(node)
+            }
+            Change::AddSpace(new) => self.check_new_space(new),
+            Change::RemoveSpace(name, number) if self.keeps(name, *number) => Ok(()),
+            Change::RemoveSpace(name, _) => {
+                Err(Refusal::new(Reason::NoSuchSpace, format!("the cluster keeps no space {name} any more")))
             }
         }
     }
@@ -180,6 +197,8 @@ impl View {
             Change::Promote(node) => self.with(*node, |member| member.votes = true),
             Change::Demote(node) => self.with(*node, |member| member.votes = false),
             Change::Move(node, address) => self.with(*node, |member| member.address.clone_from(address)),
+            Change::AddSpace(new) => self.add_space(new),
+            Change::RemoveSpace(name, _) => drop(self.spaces.remove(name)),
         }
         self.number += 1;
         if self.recent.len() == KEPT_CHANGES {
@@ -226,9 +245,13 @@ impl Encode for View {
             sink.u8(u8::from(member.votes));
             sink.u64(member.ticket);
         }
-        sink.u32(u32::try_from(self.recent.len()).expect("at most KEPT_CHANGES"));
+        let changes = u32::try_from(self.recent.len()).expect("at most KEPT_CHANGES");
+        sink.u32(if self.spaces.is_empty() { changes } else { changes | SPACES_FOLLOW });
         for change in &self.recent {
             change.encode(sink);
+        }
+        if !self.spaces.is_empty() {
+            encode_spaces(&self.spaces, sink);
         }
     }
 }
@@ -248,8 +271,16 @@ impl Decode<'_> for View {
             }
             view.members.insert(node, Member::decode(reader)?);
         }
-        for _ in 0..reader.length("number of changes", KEPT_CHANGES)? {
+        let changes = reader.u32()?;
+        let count = (changes & !SPACES_FOLLOW) as usize;
+        if count > KEPT_CHANGES {
+            return Err(reader.invalid("number of changes", changes, 4));
+        }
+        for _ in 0..count {
             view.recent.push_back(Change::decode(reader)?);
+        }
+        if changes & SPACES_FOLLOW != 0 {
+            view.spaces = decode_spaces(reader)?;
         }
         if view.recent.len() as u64 > number {
             return Err(reader.invalid("number of changes", view.recent.len() as u64, 4));

@@ -45,9 +45,9 @@ pub const MESSAGING: KindRange = range("messaging", 0x10, 0x1f);
 /// Tuple space requests and answers.
 pub const TUPLE_SPACE: KindRange = range("tuple-space", 0x20, 0x4f);
 /// Who belongs to the cluster.
-pub const MEMBERSHIP: KindRange = range("membership", 0x50, 0x5f);
+pub const MEMBERSHIP: KindRange = range("membership", 0x50, 0x60);
 /// Logical time.
-pub const ISOTACH: KindRange = range("isotach", 0x60, 0x6f);
+pub const ISOTACH: KindRange = range("isotach", 0x61, 0x6f);
 /// Arrays on an accelerator.
 pub const VECTOR: KindRange = range("vector", 0x70, 0x87);
 /// Several replicas of one protocol.

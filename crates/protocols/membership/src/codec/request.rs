@@ -1,9 +1,10 @@
 //! The bodies of requests.
 
-use super::{JOIN, LEAVE, VIEW, WATCH};
+use super::{JOIN, LEAVE, SPACE, VIEW, WATCH};
 use crate::change::{MAX_ADDRESS_BYTES, MAX_NAME_BYTES};
+use crate::kept_space::{MAX_SPACE_NAME_BYTES, NewSpace};
 use quintet_contract::{Identity, Kind, NodeId, Span};
-use quintet_wire::{DecodeError, Encode, Reader, Sink};
+use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
 
 /// What a program asks of a member.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -29,6 +30,15 @@ pub enum Request {
         /// Its number.
         node: NodeId,
     },
+    /// Members are to keep a space. One that they keep just so is as good.
+    AddSpace(NewSpace),
+    /// They are to keep it no more.
+    RemoveSpace {
+        /// Its name.
+        name: String,
+        /// The number of the view that it came with.
+        number: u64,
+    },
     /// Who is in?
     View {
         /// Whether a majority is asked whether that is still so; else the answer is what this member knows, however late.
@@ -52,6 +62,7 @@ impl Request {
         match self {
             Request::Join { .. } => JOIN,
             Request::Leave { .. } => LEAVE,
+            Request::AddSpace(_) | Request::RemoveSpace { .. } => SPACE,
             Request::View { .. } => VIEW,
             Request::Watch { .. } => WATCH,
         }
@@ -73,6 +84,13 @@ impl Request {
                 ticket: reader.u64()?,
             },
             LEAVE => Request::Leave { node: NodeId(reader.u16()?) },
+            SPACE => match reader.flag("created")? {
+                true => Request::AddSpace(NewSpace::decode(reader)?),
+                false => Request::RemoveSpace {
+                    name: reader.text("name of a space", MAX_SPACE_NAME_BYTES)?.to_owned(),
+                    number: reader.u64()?,
+                },
+            },
             VIEW => Request::View { agreed: reader.flag("agreed")? },
             WATCH => Request::Watch { view: reader.u64()?, news: reader.u64()?, wait: Span(reader.u64()?) },
             Kind(other) => return Err(DecodeError::Invalid { at: 0, field: "kind", value: other.into() }),
@@ -94,6 +112,15 @@ impl Encode for Request {
                 sink.u64(*ticket);
             }
             Request::Leave { node } => sink.u16(node.0),
+            Request::AddSpace(new) => {
+                sink.u8(1);
+                new.encode(sink);
+            }
+            Request::RemoveSpace { name, number } => {
+                sink.u8(0);
+                sink.counted(name.as_bytes());
+                sink.u64(*number);
+            }
             Request::View { agreed } => sink.u8((*agreed).into()),
             Request::Watch { view, news, wait } => {
                 sink.u64(*view);

@@ -1,6 +1,7 @@
 use super::{Answer, News, Request, Suspect, Suspicion};
 use crate::agreement::{Message, What};
 use crate::change::{Change, Entry, Joiner};
+use crate::kept_space::{MAX_KEPT_SPACES, NewSpace};
 use crate::refusal::{Reason, Refusal};
 use crate::view::{KEPT_CHANGES, MAX_MEMBERS, View};
 use proptest::prelude::*;
@@ -31,6 +32,15 @@ fn longest() -> View {
         assert!(view.apply(&Entry { term: 1, change }));
     }
     assert_eq!(KEPT_CHANGES, MAX_MEMBERS, "and all of them are kept changes");
+    for slot in 0..MAX_KEPT_SPACES {
+        // Not as changes: those of machines that come are longer.
+        view.add_space(&NewSpace {
+            name: format!("{slot:063}"),
+            replicas: (0..5).map(NodeId).collect(),
+            max_bytes: u64::MAX,
+            max_tuples: u64::MAX,
+        });
+    }
     view
 }
 
@@ -59,6 +69,13 @@ fn requests_and_answers_come_back() {
             ticket: 9,
         },
         Request::Leave { node: NodeId(65_535) },
+        Request::AddSpace(NewSpace {
+            name: "orders".to_owned(),
+            replicas: vec![NodeId(1), NodeId(65_535), NodeId(0)],
+            max_bytes: u64::MAX,
+            max_tuples: 7,
+        }),
+        Request::RemoveSpace { name: "orders".to_owned(), number: u64::MAX },
         Request::View { agreed: true },
         Request::View { agreed: false },
         Request::Watch { view: 1, news: u64::MAX, wait: Span(3) },
@@ -116,7 +133,7 @@ fn a_view_whose_parts_do_not_fit_is_refused() {
 
 proptest! {
     #[test]
-    fn any_bytes_are_read_or_refused(mut bytes: Vec<u8>, kind in 0u8..16) {
+    fn any_bytes_are_read_or_refused(mut bytes: Vec<u8>, kind in 0u8..17) {
         bytes.insert(0, kind);
         crate::fuzzing::decode(&bytes);
     }

@@ -261,6 +261,12 @@ impl Membership {
             Request::View { .. } | Request::Watch { .. } => return Turn::Read,
             Request::Leave { node } if view.has_lost(*node) => return Turn::Answer(Answer::Done),
             Request::Leave { node } => Change::Remove(*node),
+            Request::AddSpace(new) if view.keeps_as(new) => return Turn::Answer(Answer::Done),
+            Request::AddSpace(new) => Change::AddSpace(new.clone()),
+            Request::RemoveSpace { name, number } if view.keeps(name, *number) => {
+                Change::RemoveSpace(name.clone(), *number)
+            }
+            Request::RemoveSpace { .. } => return Turn::Answer(Answer::Done),
             Request::Join { name, identity, address, grants, ticket, .. } => {
                 if let Some(node) = view.joined_with(*identity, *ticket) {
                     return self.turn_of_member(node, address);

@@ -241,6 +241,7 @@ fn whoever_is_no_member_may_ask_for_nothing_and_a_member_for_itself_only() {
         Request::View { agreed: false },
         Request::Leave { node: NodeId(4) },
         Request::Watch { view: 0, news: 0, wait: Span::ZERO },
+        Request::RemoveSpace { name: "orders".to_owned(), number: 1 },
     ];
     arrives(&mut driven, CALLER, Some(five));
     for request in &others {

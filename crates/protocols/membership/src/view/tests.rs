@@ -1,5 +1,6 @@
 use super::{FIRST_CLIENT, KEPT_CHANGES, MAX_MEMBERS, View};
 use crate::change::{Change, Entry, Joiner};
+use crate::kept_space::{MAX_KEPT_SPACES, NewSpace};
 use crate::refusal::Reason;
 use quintet_contract::{Identity, Incarnation, NodeId};
 use quintet_wire::{Decode, encode_to_vec};
@@ -96,4 +97,80 @@ fn a_cluster_has_so_many_members_and_no_more() {
         assert!(apply(&mut view, Change::Join(joiner(u16::try_from(node).expect("a few")))));
     }
     assert_eq!(why(&view, &Change::Join(joiner(60_000))), Some(Reason::Full));
+}
+
+fn space(name: &str, replicas: &[u16]) -> NewSpace {
+    let replicas = replicas.iter().copied().map(NodeId).collect();
+    NewSpace { name: name.to_owned(), replicas, max_bytes: 1 << 20, max_tuples: 0 }
+}
+
+/// A view with members 0 to 5, of whom the last is reached by nobody.
+fn six() -> View {
+    let mut view = founded();
+    for node in 1..6 {
+        let address = if node == 5 { "" } else { "x:1" };
+        let change = Change::Join(Joiner { address: address.to_owned(), ..joiner(node) });
+        assert!(apply(&mut view, change));
+    }
+    view
+}
+
+#[test]
+fn a_space_has_a_number_of_its_own_and_the_lowest_slot_that_is_free() {
+    let mut view = six();
+    for name in ["a", "b", "c"] {
+        assert!(apply(&mut view, Change::AddSpace(space(name, &[0]))));
+    }
+    let b = view.spaces["b"].number;
+    assert_eq!((b, view.spaces["b"].slot), (view.number - 1, 1));
+    assert_eq!(why(&view, &Change::RemoveSpace("b".to_owned(), b + 1)), Some(Reason::NoSuchSpace));
+    assert!(apply(&mut view, Change::RemoveSpace("b".to_owned(), b)));
+    assert_eq!(why(&view, &Change::RemoveSpace("b".to_owned(), b)), Some(Reason::NoSuchSpace));
+    assert!(apply(&mut view, Change::AddSpace(space("b", &[1, 3, 2]))));
+    let again = &view.spaces["b"];
+    assert_eq!((again.slot, again.number, &again.replicas[..]), (1, view.number, &[1, 3, 2].map(NodeId)[..]));
+    assert_eq!(View::decode_all(&encode_to_vec(&view)), Ok(view));
+}
+
+#[test]
+fn spaces_that_cannot_be_kept_are_refused() {
+    let mut view = six();
+    let reason = |view: &View, space: NewSpace| why(view, &Change::AddSpace(space));
+    for replicas in [&[][..], &[0, 1], &[0, 1, 2, 3], &[0, 1, 1], &[0, 1, 9], &[0, 1, 5]] {
+        assert_eq!(reason(&view, space("a", replicas)), Some(Reason::BadReplicas), "{replicas:?}");
+    }
+    for name in ["", ".", "../x", "a/b", "-a", "a b", &"a".repeat(64)] {
+        assert_eq!(reason(&view, space(name, &[0])), Some(Reason::BadSpaceName), "{name:?}");
+    }
+    for number in 0..MAX_KEPT_SPACES {
+        assert!(apply(&mut view, Change::AddSpace(space(&format!("s{number}"), &[0, 1, 2]))));
+    }
+    assert_eq!(reason(&view, space("s1", &[0])), Some(Reason::SpaceExists));
+    assert_eq!(reason(&view, space("more", &[0])), Some(Reason::Full));
+}
+
+#[test]
+fn a_member_that_keeps_a_space_cannot_go() {
+    let mut view = six();
+    assert!(apply(&mut view, Change::AddSpace(space("a", &[1, 2, 3]))));
+    assert_eq!(why(&view, &Change::Remove(NodeId(2))), Some(Reason::KeepsSpace));
+    assert_eq!(why(&view, &Change::Remove(NodeId(4))), None);
+    let number = view.spaces["a"].number;
+    assert!(apply(&mut view, Change::RemoveSpace("a".to_owned(), number)));
+    assert_eq!(why(&view, &Change::Remove(NodeId(2))), None);
+}
+
+#[test]
+fn a_view_that_says_that_spaces_follow_and_has_none_is_refused() {
+    let view = founded();
+    let mut bytes = encode_to_vec(&view);
+    let at = bytes.len() - encode_to_vec(&Change::Join(joiner(0))).len() - 4;
+    assert_eq!(bytes[at..at + 4], 1u32.to_le_bytes(), "one change is kept, and no space follows");
+    bytes[at + 3] = 0x80;
+    bytes.extend(0u32.to_le_bytes());
+    assert!(View::decode_all(&bytes).is_err());
+    bytes.truncate(bytes.len() - 4);
+    assert!(View::decode_all(&bytes).is_err());
+    bytes[at + 3] = 0;
+    assert_eq!(View::decode_all(&bytes), Ok(view));
 }

@@ -17,6 +17,8 @@ pub struct AgentFile {
     pub node: u16,
     /// The others.
     pub peers: Vec<AgentPeer>,
+    /// The spaces that members keep on their disks.
+    pub spaces: Vec<AgentSpace>,
     /// What the machine is called.
     pub name: Option<String>,
     /// With which it asks to be moved.
@@ -33,6 +35,23 @@ pub struct AgentFile {
     pub life: u64,
     /// Whether the others have removed it.
     pub removed: bool,
+}
+
+/// A space that members keep on their disks.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AgentSpace {
+    /// Its name.
+    pub name: String,
+    /// The number of the view that it came with: no other space ever has it.
+    pub number: u64,
+    /// By which its port follows from that of an agent: [`kept_space_port`].
+    pub slot: u16,
+    /// The numbers of the members that keep it: one, in a log, or the replicas in their order.
+    pub replicas: Vec<u16>,
+    /// Bytes that it holds at most.
+    pub max_bytes: u64,
+    /// Tuples that it holds at most.
+    pub max_tuples: u64,
 }
 
 /// Another member.
@@ -87,6 +106,13 @@ impl AgentFile {
             }
             Some(_) => return Err("peer"),
         };
+        let spaces = match table.get("space").map(|spaces| spaces.get_ref()) {
+            None => Vec::new(),
+            Some(DeValue::Array(spaces)) => {
+                spaces.iter().map(|space| space_of(space.get_ref())).collect::<Result<_, _>>()?
+            }
+            Some(_) => return Err("space"),
+        };
         let long = |key| text(table, key)?.map(|digits| digits.parse().map_err(|_| key)).transpose();
         let truth = |key| match table.get(key).map(|value| value.get_ref()) {
             None => Ok(None),
@@ -96,6 +122,7 @@ impl AgentFile {
         Ok(AgentFile {
             node: number(table, "node")?.ok_or("node")?,
             peers,
+            spaces,
             name: text(table, "name")?,
             ticket: long("ticket")?,
             founding: truth("founding")?,
@@ -125,6 +152,38 @@ pub fn space_socket(folder: &Path) -> PathBuf {
 #[must_use]
 pub fn space_port(agent: u16) -> Option<u16> {
     agent.checked_add(1)
+}
+
+/// The port of a space that members keep: one of those behind that of the cluster's space. None after the last one.
+#[must_use]
+pub fn kept_space_port(agent: u16, slot: u16) -> Option<u16> {
+    agent.checked_add(2)?.checked_add(slot)
+}
+
+/// The number that the servers and clients of a kept space say: that of no other space of the cluster, so that none of them ever meets another's, also
+/// where a port is given anew.
+#[must_use]
+pub fn kept_space_cluster(cluster: u128, number: u64) -> u128 {
+    cluster.wrapping_add(number.into())
+}
+
+fn space_of(value: &DeValue<'_>) -> Result<AgentSpace, &'static str> {
+    let DeValue::Table(table) = value else { return Err("space") };
+    let Some(DeValue::Array(replicas)) = table.get("replicas").map(|value| value.get_ref()) else {
+        return Err("replicas");
+    };
+    let replica = |value: &DeValue<'_>| match value {
+        DeValue::Integer(number) if number.radix() == 10 => number.as_str().parse().map_err(|_| "replicas"),
+        _ => Err("replicas"),
+    };
+    Ok(AgentSpace {
+        name: text(table, "name")?.ok_or("name")?,
+        number: number(table, "number")?.ok_or("number")?,
+        slot: number(table, "slot")?.ok_or("slot")?,
+        replicas: replicas.iter().map(|value| replica(value.get_ref())).collect::<Result<_, _>>()?,
+        max_bytes: number(table, "max_bytes")?.ok_or("max_bytes")?,
+        max_tuples: number(table, "max_tuples")?.ok_or("max_tuples")?,
+    })
 }
 
 fn peer_of(value: &DeValue<'_>) -> Result<AgentPeer, &'static str> {
@@ -214,6 +273,39 @@ mod tests {
         ] {
             assert_eq!(with(&good.replacen(from, to, 1)), Err(key), "{to}");
         }
+    }
+
+    #[test]
+    fn a_kept_space_is_read_or_refused_by_its_key() {
+        let good =
+            "name = \"orders\"\nnumber = 7\nslot = 1\nreplicas = [2, 0, 1]\nmax_bytes = 64\nmax_tuples = 9";
+        let with = |space: &str| of(&format!("node = 0\n[[space]]\n{space}"));
+        let space = AgentSpace {
+            name: "orders".to_owned(),
+            number: 7,
+            slot: 1,
+            replicas: vec![2, 0, 1],
+            max_bytes: 64,
+            max_tuples: 9,
+        };
+        assert_eq!(with(good).map(|file| file.spaces), Ok(vec![space]));
+        for (from, to, key) in [
+            ("\"orders\"", "1", "name"),
+            ("7", "-7", "number"),
+            ("slot = 1", "slot = 65536", "slot"),
+            ("[2, 0, 1]", "2", "replicas"),
+            ("[2, 0, 1]", "[2, 0x1]", "replicas"),
+            ("max_tuples", "tuples", "max_tuples"),
+        ] {
+            assert_eq!(with(&good.replacen(from, to, 1)), Err(key), "{to}");
+        }
+    }
+
+    #[test]
+    fn kept_spaces_have_ports_of_their_own_and_no_number_of_a_cluster_twice() {
+        assert_eq!((kept_space_port(7400, 0), kept_space_port(7400, 3)), (Some(7402), Some(7405)));
+        assert_eq!((kept_space_port(u16::MAX - 1, 0), kept_space_port(7400, u16::MAX)), (None, None));
+        assert_ne!(kept_space_cluster(u128::MAX, 2), kept_space_cluster(u128::MAX, 3));
     }
 
     #[test]

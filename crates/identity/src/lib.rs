@@ -38,7 +38,9 @@ mod token;
 mod token_error;
 mod tokens;
 
-pub use agent_file::{AgentFile, AgentPeer, space_port, space_socket};
+pub use agent_file::{
+    AgentFile, AgentPeer, AgentSpace, kept_space_cluster, kept_space_port, space_port, space_socket,
+};
 pub use authority::{Authority, DAY, Validity};
 pub use enrolment::{Enrolling, identity_of, validity};
 pub use error::IdentityError;

@@ -299,6 +299,7 @@ pub(crate) fn founder(name: &str) -> Record {
         life: 0,
         removed: false,
         peers: Vec::new(),
+        spaces: Vec::new(),
     }
 }
 

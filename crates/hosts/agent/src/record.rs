@@ -15,12 +15,20 @@
 //! node = 1
 //! identity = "5f3a..."
 //! address = "b.example:7400"
+//!
+//! [[space]]                   # spaces that members keep on their disks
+//! name = "orders"
+//! number = 7                  # the view that it came with
+//! slot = 0                    # its port is so many after that of the cluster's space, and one
+//! replicas = [0, 1, 2]        # by which members
+//! max_bytes = 67108864
+//! max_tuples = 1048576
 //! ```
 
 use crate::AgentError;
 use crate::log::LineFile;
 use quintet_contract::{Identity, NodeId};
-use quintet_identity::{AgentFile, AgentPeer, IdentityError};
+use quintet_identity::{AgentFile, AgentPeer, AgentSpace, IdentityError};
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Write;
@@ -50,6 +58,8 @@ pub struct Record {
     pub removed: bool,
     /// The other members, when it saw them last.
     pub peers: Vec<Peer>,
+    /// The spaces that members keep on their disks, when it saw them last.
+    pub spaces: Vec<AgentSpace>,
 }
 
 /// Another member.
@@ -97,6 +107,7 @@ impl Record {
             life: file.life,
             removed: file.removed,
             peers: file.peers.into_iter().map(peer).collect(),
+            spaces: file.spaces,
         })
     }
 
@@ -111,18 +122,19 @@ impl Record {
         written.map_err(|error| AgentError::system("write", &path, error))
     }
 
-    /// Removes it, the log, the machine's identity, and what the agent has told: the machine is no member any more. Where the
+    /// Removes it, the log, the spaces that it keeps, the machine's identity, and what the agent has told: the machine is no member any more. Where the
     /// authority's key lies, that stays, and so does the folder. Whether it does.
     ///
     /// # Errors
     /// [`AgentError::System`], [`AgentError::Identity`].
     pub fn remove(folder: &Path) -> Result<bool, AgentError> {
-        let jobs = Record::jobs(folder);
-        match std::fs::remove_dir_all(&jobs) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(AgentError::system("remove", &jobs, error));
+        for path in [Record::jobs(folder), Record::spaces(folder)] {
+            match std::fs::remove_dir_all(&path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(AgentError::system("remove", &path, error));
+                }
+                _ => {}
             }
-            _ => {}
         }
         let told = [Record::told(folder), Record::audit(folder)];
         let before = told.each_ref().map(|path| LineFile::before(path));
@@ -157,7 +169,8 @@ impl Record {
     }
 
     fn to_toml(&self) -> String {
-        let Record { name, node, ticket, founding, listen, address, view, life, removed, peers } = self;
+        let Record { name, node, ticket, founding, listen, address, view, life, removed, peers, spaces } =
+            self;
         let (name, listen, address) = (quoted(name), quoted(listen), quoted(address));
         let mut text = format!(
             "# Written by the agent: what this machine is in its cluster.\nname = {name}\nnode = {}\nticket = \"{ticket}\"\n\
@@ -171,6 +184,14 @@ impl Record {
                 text,
                 "\n[[peer]]\nnode = {}\nidentity = \"{identity}\"\naddress = {address}\n",
                 node.0
+            );
+        }
+        for AgentSpace { name, number, slot, replicas, max_bytes, max_tuples } in spaces {
+            let name = quoted(name);
+            let _ = write!(
+                text,
+                "\n[[space]]\nname = {name}\nnumber = {number}\nslot = {slot}\nreplicas = {replicas:?}\n\
+                 max_bytes = {max_bytes}\nmax_tuples = {max_tuples}\n"
             );
         }
         text
@@ -191,6 +212,12 @@ impl Record {
     #[must_use]
     pub fn jobs(folder: &Path) -> PathBuf {
         folder.join("processes")
+    }
+
+    /// Where the logs of the spaces lie that this machine keeps, each in a folder of its own.
+    #[must_use]
+    pub fn spaces(folder: &Path) -> PathBuf {
+        folder.join("spaces")
     }
 
     /// Where commands of this user reach the agent of a cluster's folder.
@@ -246,6 +273,14 @@ mod tests {
             life: u64::MAX,
             removed: true,
             peers: vec![peer(1), peer(200)],
+            spaces: vec![AgentSpace {
+                name: "orders".to_owned(),
+                number: 7,
+                slot: 31,
+                replicas: vec![3, 200, 1],
+                max_bytes: u64::MAX,
+                max_tuples: 1,
+            }],
         }
     }
 

@@ -50,7 +50,8 @@ impl View {
         let NewSpace { name, replicas, .. } = new;
         check_name(name)?;
         if self.spaces.contains_key(name) {
-            let text = format!("the cluster has a space {name} already: remove that first, or choose another name");
+            let text =
+                format!("the cluster has a space {name} already: remove that first, or choose another name");
             return Err(Refusal::new(Reason::SpaceExists, text));
         }
         if self.spaces.len() >= MAX_KEPT_SPACES {

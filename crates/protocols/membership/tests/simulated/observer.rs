@@ -27,6 +27,11 @@ pub struct Observer {
     pub left: BTreeSet<NodeId>,
     /// Numbers that some machine has seen go.
     removed: BTreeSet<NodeId>,
+    /// Spaces that were told to be kept, and such that are no more; of others that are, nobody was told.
+    added: BTreeSet<String>,
+    gone: BTreeSet<String>,
+    /// Spaces of which some machine has seen that they went.
+    unkept: BTreeSet<String>,
     /// What does not hold.
     pub violation: Option<String>,
 }
@@ -67,6 +72,9 @@ impl Observer {
             if let Change::Remove(node) = change {
                 self.removed.insert(*node);
             }
+            if let Change::RemoveSpace(name, _) = change {
+                self.unkept.insert(name.clone());
+            }
             let change = format!("{change:?}");
             let known = self.views.entry(number).or_insert_with(|| change.clone()).clone();
             if known != change {
@@ -103,6 +111,10 @@ impl Observer {
                 if earlier.is_some_and(|earlier| !self.removed.contains(&earlier)) {
                     self.violate(format!("{ticket} was given two numbers"));
                 }
+            }
+            (Request::AddSpace(new), Answer::Done) => drop(self.added.insert(new.name.clone())),
+            (Request::RemoveSpace { name, .. }, Answer::Done) => {
+                self.gone.insert(name.clone());
             }
             (Request::Leave { node }, Answer::Done) => drop(self.left.insert(*node)),
             (Request::View { agreed: true }, Answer::Current(view, _)) => {
@@ -144,6 +156,14 @@ impl Observer {
             .collect();
         let back: Vec<NodeId> =
             self.left.iter().copied().filter(|node| view.members.contains_key(node)).collect();
+        let is_kept = |name: &&String| view.spaces.contains_key(*name);
+        let missing: Vec<&String> =
+            self.added.difference(&self.unkept).filter(|name| !is_kept(name)).collect();
+        let kept: Vec<&String> = self.gone.iter().filter(is_kept).collect();
+        if !missing.is_empty() || !kept.is_empty() {
+            let text = format!("of the acknowledged, the spaces {missing:?} are not kept and {kept:?} are");
+            return self.violate(text);
+        }
         if !lost.is_empty() || !back.is_empty() {
             self.violate(format!("of the acknowledged, {lost:?} are not in and {back:?} are"));
         }

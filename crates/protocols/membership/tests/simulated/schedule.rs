@@ -1,10 +1,10 @@
 //! Random schedules: machines crash, freeze, are cut off in one or both directions, and slow; disks are torn, clocks are wrong; and callers
 //! ask meanwhile. Then all is mended, and what was asked must get on.
 
-use crate::cluster::{Cluster, Style, at, join};
+use crate::cluster::{Cluster, Style, at, join, view_of};
 use crate::observer::Observer;
 use quintet_contract::{NodeId, Random, Span};
-use quintet_membership::{Request, Suspect, Timing};
+use quintet_membership::{NewSpace, Request, Suspect, Timing};
 use quintet_simulate::{LinkModel, Simulation};
 
 /// Machines of a schedule in which they come and go.
@@ -319,7 +319,8 @@ impl Schedule {
 
     fn request(&mut self) -> Request {
         match self.random.below(10) {
-            0..=4 => Request::View { agreed: true },
+            0..=3 => Request::View { agreed: true },
+            4 => self.request_of_space(),
             5..=7 if !self.grows || self.cluster.size < MOST_MACHINES => {
                 self.identities += u64::from(!self.random.chance(200_000));
                 join(&format!("x{}", self.identities), self.identities)
@@ -331,6 +332,21 @@ impl Schedule {
             _ => {
                 let extra = self.observer.joined.values().next().copied();
                 Request::Leave { node: extra.unwrap_or(NodeId(900)) }
+            }
+        }
+    }
+
+    /// A space comes or goes. While one is kept, who keeps it cannot leave.
+    fn request_of_space(&mut self) -> Request {
+        let node = self.any();
+        let is_removed = self.random.chance(700_000);
+        let mut kept = view_of(&self.cluster.run, node).into_iter().flat_map(|view| &view.spaces);
+        match kept.next().filter(|_| is_removed) {
+            Some((name, space)) => Request::RemoveSpace { name: name.clone(), number: space.number },
+            None => {
+                self.identities += 1;
+                let (name, replicas) = (format!("s{}", self.identities), vec![NodeId(self.any())]);
+                Request::AddSpace(NewSpace { name, replicas, max_bytes: 0, max_tuples: 0 })
             }
         }
     }

@@ -265,6 +265,12 @@ impl Server {
         self.others.iter().for_each(|other| say_grants(&other.handle, grants));
     }
 
+    /// Why it serves no more, if it has ended by itself: the disk of its log failed ([`Code::Resource`]), or other replicas are made otherwise.
+    #[must_use]
+    pub fn failure(&self) -> Option<Error> {
+        self.log.as_ref().and_then(|log| log.watch.failure())
+    }
+
     /// Ends it.
     ///
     /// # Errors
@@ -291,7 +297,7 @@ impl Server {
             // Whoever serves from this folder next finds nobody else in it.
             let _ = log.is_released.recv();
         }
-        match self.log.as_ref().and_then(|log| log.watch.failure()) {
+        match self.failure() {
             Some(failure) => Err(failure),
             None => ended.map_err(refused).and(others),
         }

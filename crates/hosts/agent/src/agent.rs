@@ -5,6 +5,7 @@ use crate::audit::Audit;
 use crate::callers::{Callers, Inbox};
 use crate::client::{incarnation, random};
 use crate::keeper::Keeper;
+use crate::kept_spaces::KeptSpaces;
 use crate::notice::Notice;
 use crate::record::Record;
 use crate::space::{ClusterSpace, SpacePlaces, StartSpace};
@@ -148,6 +149,10 @@ impl Agent {
             ClusterSpace::new(Arc::clone(start), places, Arc::clone(&told)).map_err(node_refused)
         });
         let space = space.transpose()?;
+        let kept = config.space.as_ref().map(|start| {
+            let (start, agent, told) = (Arc::clone(start), listening.clone(), Arc::clone(&told));
+            KeptSpaces::new(start, agent, folder, &credentials, &admission, told)
+        });
         let of_host = Arc::clone(&told);
         let events: EventSink = Arc::new(move |event: &Event| of_host(&Notice::Host(event.clone())));
         let log = Record::log(folder);
@@ -173,6 +178,7 @@ impl Agent {
             Keeper::new(handle.clone(), folder.clone(), record, cluster, credentials, admission, told);
         keeper.upkeep.set_times(times);
         keeper.space = space;
+        keeper.kept = kept;
         let ended = ending.clone();
         let thread = std::thread::Builder::new().name("quintet-agent".to_owned());
         let thread = thread.spawn(move || {
@@ -214,6 +220,7 @@ impl Agent {
         }
         // Before the agent, so that the next one finds its place free.
         self.keeper.space = None;
+        self.keeper.kept = None;
         // What is told is written before anybody finds that the agent has ended, and removes its folder.
         (self.keeper.told)(&Notice::Ends);
         self.audit.finish();

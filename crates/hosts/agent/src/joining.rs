@@ -120,6 +120,8 @@ fn join_at(invitation: &Invitation) -> Result<Joined, AgentError> {
         life: 0,
         removed: false,
         peers,
+        // The first view tells of them.
+        spaces: Vec::new(),
     };
     let identity = enrolling.finish(&certificate, &authority)?;
     keep(folder, &authority, &identity, &record)

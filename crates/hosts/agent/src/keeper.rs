@@ -1,14 +1,16 @@
 //! The keeper: the agent's own thread. It follows the views that the member learns, and does what follows from them.
 
 mod confirming;
+mod remembering;
 
 use crate::admission::Admission;
 use crate::callers::Inbox;
 use crate::client::{Nothing, random};
 use crate::early::Early;
 use crate::enrolling::Joining;
+use crate::kept_spaces::KeptSpaces;
 use crate::notice::{Notice, Refused};
-use crate::record::{Peer, Record};
+use crate::record::Record;
 use crate::space::ClusterSpace;
 use crate::upkeep::{Upkeep, UpkeepTimes};
 use crate::{AgentError, Told, address};
@@ -102,6 +104,8 @@ pub(crate) struct Keeper {
     pub(crate) upkeep: Upkeep,
     /// The cluster's space, if this machine is one to serve it.
     pub(crate) space: Option<ClusterSpace>,
+    /// The spaces that this machine keeps, if it is one to keep any.
+    pub(crate) kept: Option<KeptSpaces>,
 }
 
 impl Keeper {
@@ -135,6 +139,7 @@ impl Keeper {
             unwritten: None,
             upkeep,
             space: None,
+            kept: None,
         };
         let known: Vec<(NodeId, String)> =
             keeper.record.peers.iter().map(|peer| (peer.node, peer.address.clone())).collect();
@@ -218,6 +223,7 @@ impl Keeper {
                 self.see(*view);
                 self.is_confirmed = true;
                 self.follow_confirmed();
+                self.keep_spaces();
                 self.serve_space().iter().for_each(|notice| (self.told)(notice));
             }
             // It is asked again with the next news, after the next wait for them, and for whoever wants in.
@@ -266,6 +272,7 @@ impl Keeper {
             self.move_if_elsewhere();
         }
         self.grant_own_code();
+        self.keep_spaces();
         let of_space = self.serve_space();
         if before.number == 0 {
             (self.told)(&Notice::Ready);
@@ -286,39 +293,6 @@ impl Keeper {
             self.dialled.remove(&node);
             self.handle.leave_alone(node);
         }
-    }
-
-    /// Keeps on the disk who else is in. Where that takes nothing the agent goes on, and tries again with the next view, and now and then:
-    /// who is in stands in the membership's log, too.
-    fn remember(&mut self) {
-        let others = self.view.members.iter().filter(|(node, _)| **node != self.record.node);
-        let peers: Vec<Peer> = others
-            .map(|(node, member)| Peer {
-                node: *node,
-                identity: member.identity,
-                address: member.address.clone(),
-            })
-            .collect();
-        let view = self.view.number;
-        if self.record.founding || self.record.view != view || self.record.peers != peers {
-            (self.record.founding, self.record.view, self.record.peers) = (false, view, peers);
-            self.write_record();
-        }
-    }
-
-    /// The others have removed this machine: the next agent here says so at once.
-    pub(crate) fn remember_removal(&mut self) {
-        self.record.removed = true;
-        self.write_record();
-    }
-
-    fn write_record(&mut self) {
-        let trouble = self.record.write(&self.folder).err().map(|error| error.to_string());
-        if let Some(text) = trouble.clone().filter(|_| trouble != self.unwritten) {
-            let text = format!("{text}; it is tried again every minute");
-            (self.told)(&Notice::Trouble { text });
-        }
-        self.unwritten = trouble;
     }
 
     /// The member with the lowest number serves the cluster's space. What there is to tell of that.

@@ -22,7 +22,8 @@
 //! | `early.rs` | requests that came before this machine knew who is in |
 //! | `enrolling.rs` | a machine with a token is let in |
 //! | `joining.rs` | [`join`]: the other side of it |
-//! | `space.rs` | the cluster's space: who serves it, and for whom |
+//! | `space.rs` | a space that is served here: the cluster's, or one that is kept |
+//! | `kept_spaces.rs` | the spaces that this machine keeps on its disk |
 //! | `upkeep.rs` | what time alone brings: tokens expire, the certificate is made anew |
 //! | `renewal.rs` | [`renew`]: has this machine's certificate made anew |
 //! | `client.rs` | [`Client`]: a command's connection to an agent |
@@ -45,6 +46,7 @@ mod enrolling;
 mod error;
 mod joining;
 mod keeper;
+mod kept_spaces;
 pub mod log;
 mod notice;
 mod notice_log;
@@ -63,7 +65,7 @@ pub use notice::{Notice, NoticeLine, Refused};
 pub use quintet_stack::Liveness;
 pub use record::{Peer, Record};
 pub use renewal::{Renewed, certificate, ends_soon, renew, renewal_time};
-pub use space::{ServedSpace, SpacePlan, StartSpace};
+pub use space::{KeptPlan, ServedSpace, SpacePlan, StartSpace};
 pub use upkeep::UpkeepTimes;
 
 use quintet_launch::FileHash;

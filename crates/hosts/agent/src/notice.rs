@@ -82,6 +82,25 @@ pub enum Notice {
     },
     /// This machine does not serve the cluster's space any more: its tuples are gone.
     SpaceEnded,
+    /// This machine keeps a space from now on: what it has acknowledged is on its disk.
+    KeepsSpace {
+        /// The space's name.
+        name: String,
+        /// Where it is served.
+        places: String,
+    },
+    /// It is this machine's part to keep a space, and it cannot so far.
+    SpaceNotKept {
+        /// The space's name.
+        name: String,
+        /// Why not.
+        text: String,
+    },
+    /// A space that was removed from the cluster is removed from this machine's disk.
+    SpaceRemoved {
+        /// The folder in which its log was.
+        folder: String,
+    },
     /// The agent knows the view for the first time: it does now what follows from it.
     Ready,
     /// The agent ends. Nothing that is told after that need be written.
@@ -90,6 +109,8 @@ pub enum Notice {
     Host(Event),
     /// The host of the cluster's space saw something.
     Space(Event),
+    /// The host of a space that this machine keeps saw something.
+    KeptSpace(String, Event),
 }
 
 /// Somebody was refused what he has asked for.
@@ -166,6 +187,16 @@ impl fmt::Display for Notice {
             Notice::SpaceEnded => {
                 f.write_str("this machine does not serve the cluster's space any more; its tuples are gone")
             }
+            Notice::KeepsSpace { name, places } => {
+                write!(f, "this machine keeps the space {name}, and serves it at {places}")
+            }
+            Notice::SpaceNotKept { name, text } => write!(
+                f,
+                "this machine is to keep the space {name}, and cannot: {text}; it is tried again every second"
+            ),
+            Notice::SpaceRemoved { folder } => {
+                write!(f, "a space was removed from the cluster, and {folder} with it")
+            }
             Notice::Ready => f.write_str("the agent knows who is in"),
             Notice::Ends => f.write_str("the agent ends"),
             Notice::Host(Event::TurnedAway {
@@ -181,6 +212,7 @@ impl fmt::Display for Notice {
             }
             Notice::Host(event) => event.fmt(f),
             Notice::Space(event) => write!(f, "the cluster's space: {event}"),
+            Notice::KeptSpace(name, event) => write!(f, "the space {name}: {event}"),
         }
     }
 }
@@ -201,7 +233,7 @@ impl Notice {
 
     /// The same, so many times, where it says how often it happened.
     pub(crate) fn happened(mut self, times: u64) -> Notice {
-        if let Notice::Host(event) | Notice::Space(event) = &mut self
+        if let Notice::Host(event) | Notice::Space(event) | Notice::KeptSpace(_, event) = &mut self
             && let Some(before) = event.before_mut()
         {
             *before = times.saturating_sub(1);
@@ -223,8 +255,10 @@ impl Entry for Notice {
             | Notice::NotRenewed { .. }
             | Notice::Trouble { .. }
             | Notice::SpaceNotServed { .. }
+            | Notice::SpaceNotKept { .. }
             | Notice::Host(_)
-            | Notice::Space(_) => Some(self.text()),
+            | Notice::Space(_)
+            | Notice::KeptSpace(..) => Some(self.text()),
             // Who is in and who is there is told in the order in which it happens.
             _ => None,
         }
@@ -232,7 +266,9 @@ impl Entry for Notice {
 
     fn times(&self) -> u64 {
         match self {
-            Notice::Host(event) | Notice::Space(event) => event.before().unwrap_or(0) + 1,
+            Notice::Host(event) | Notice::Space(event) | Notice::KeptSpace(_, event) => {
+                event.before().unwrap_or(0) + 1
+            }
             _ => 1,
         }
     }

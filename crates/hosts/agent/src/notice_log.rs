@@ -38,7 +38,9 @@ impl Notice {
     /// Tells whoever listens to `tracing` in this process, on behalf of the agent of that node.
     pub fn log(&self, node: NodeId) {
         match self {
-            Notice::Host(event) | Notice::Space(event) => event.log_as(node, self),
+            Notice::Host(event) | Notice::Space(event) | Notice::KeptSpace(_, event) => {
+                event.log_as(node, self);
+            }
             Notice::Came { .. }
             | Notice::Left { .. }
             | Notice::Suspected { .. }
@@ -53,9 +55,12 @@ impl Notice {
             | Notice::NotLaunched(_)
             | Notice::NotPut(_)
             | Notice::NotUsed(_) => self.log_of_identity(node.0),
-            Notice::ServesSpace { .. } | Notice::SpaceNotServed { .. } | Notice::SpaceEnded => {
-                self.log_of_space(node.0);
-            }
+            Notice::ServesSpace { .. }
+            | Notice::SpaceNotServed { .. }
+            | Notice::SpaceEnded
+            | Notice::KeepsSpace { .. }
+            | Notice::SpaceNotKept { .. }
+            | Notice::SpaceRemoved { .. } => self.log_of_space(node.0),
         }
     }
 
@@ -63,8 +68,12 @@ impl Notice {
     fn log_repeated(&self, node: u16, times: u64) {
         let text = self.text();
         match self {
-            Notice::Host(_) | Notice::Space(_) => warn!(target: LINK, node, times, "{text} ({times} times)"),
-            Notice::SpaceNotServed { .. } => error!(target: SPACE, node, times, "{text} ({times} times)"),
+            Notice::Host(_) | Notice::Space(_) | Notice::KeptSpace(..) => {
+                warn!(target: LINK, node, times, "{text} ({times} times)");
+            }
+            Notice::SpaceNotServed { .. } | Notice::SpaceNotKept { .. } => {
+                error!(target: SPACE, node, times, "{text} ({times} times)")
+            }
             _ => warn!(target: IDENTITY, node, times, "{text} ({times} times)"),
         }
     }
@@ -107,6 +116,9 @@ impl Notice {
         match self {
             Notice::ServesSpace { places } => info!(target: SPACE, node, places, "{self}"),
             Notice::SpaceNotServed { .. } => error!(target: SPACE, node, "{self}"),
+            Notice::KeepsSpace { name, places } => info!(target: SPACE, node, name, places, "{self}"),
+            Notice::SpaceNotKept { name, .. } => error!(target: SPACE, node, name, "{self}"),
+            Notice::SpaceRemoved { folder } => info!(target: SPACE, node, folder, "{self}"),
             _ => warn!(target: SPACE, node, "{self}"),
         }
     }

@@ -1,6 +1,8 @@
+//! Spaces that an agent serves: the cluster's, and those that this machine keeps.
+//!
 //! The cluster's space: the agent of the member with the lowest number serves it, for processes of this user on this machine and for members.
 //!
-//! It is served by threads of its own, so that neither waits for the other. How a space is served is not known here: whoever starts the
+//! Each is served by threads of its own, so that neither waits for the other. How a space is served is not known here: whoever starts the
 //! agent says it ([`StartSpace`]).
 
 use crate::admission::Admission;
@@ -13,17 +15,17 @@ use quintet_identity::{space_port, space_socket};
 use quintet_link::{Credentials, LinkAddress};
 use quintet_runtime::{Event, EventSink};
 use quintet_tuple_space::{CodeGrants, NotGranted, Withheld};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SendError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Serves an empty space as it is told, until what it returns is dropped.
+/// Serves a space as it is told: an empty one, or one that is kept, until what it returns is dropped.
 pub type StartSpace =
     Arc<dyn Fn(SpacePlan) -> Result<Box<dyn ServedSpace>, Box<dyn Error + Send + Sync>> + Send + Sync>;
 
-/// What a cluster's space is served with.
+/// What a space is served with.
 pub struct SpacePlan {
     /// Where.
     pub places: Vec<LinkAddress>,
@@ -35,6 +37,25 @@ pub struct SpacePlan {
     pub code: CodeGrants,
     /// Is told who was refused that.
     pub refused: Arc<dyn Fn(&NotGranted) + Send + Sync>,
+    /// How it is kept on the disk, if it is.
+    pub kept: Option<KeptPlan>,
+}
+
+/// How a space is kept by this machine, by itself or with others.
+#[derive(Clone, Debug)]
+pub struct KeptPlan {
+    /// Its name in the cluster.
+    pub name: String,
+    /// The folder of its log.
+    pub folder: PathBuf,
+    /// Which of the replicas this machine is, from 1.
+    pub replica: u8,
+    /// Where all replicas serve, in their order; of a space that this machine keeps alone, this one.
+    pub replicas: Vec<LinkAddress>,
+    /// Bytes that it holds at most.
+    pub max_bytes: u64,
+    /// Tuples that it holds at most.
+    pub max_tuples: u64,
 }
 
 /// A space that is served. Dropped, it ends.
@@ -44,18 +65,23 @@ pub trait ServedSpace: Send {
 
     /// Has these, and nobody else, put what others run.
     fn grant_code(&self, grants: &CodeGrants);
+
+    /// Why it has ended by itself, if it has: its disk failed, or it is no replica of the others.
+    fn failure(&self) -> Option<String>;
 }
 
-/// Between two tries to serve where that was refused: somebody else may listen there for a while.
+/// Between two tries to serve where that was refused: somebody else may listen there for a while. And between two looks at whether a space that is
+/// kept has ended by itself.
 const PAUSE: Duration = Duration::from_secs(1);
 /// How long the keeper waits for a change to be done, at most. What takes longer is done after that.
 const CHANGE_LIMIT: Duration = Duration::from_secs(2);
 
-/// Where the cluster's space is served on this machine.
+/// Where a space is served on this machine, and how.
 pub(crate) struct SpacePlaces {
-    places: Result<[LinkAddress; 2], String>,
-    cluster: u128,
-    admission: Admission,
+    pub(crate) places: Result<Vec<LinkAddress>, String>,
+    pub(crate) cluster: u128,
+    pub(crate) admission: Admission,
+    pub(crate) kept: Option<KeptPlan>,
 }
 
 impl SpacePlaces {
@@ -82,12 +108,13 @@ impl SpacePlaces {
                 }),
             other => Err(format!("{other} is no place of an agent")),
         };
-        let places = remote.map(|remote| [LinkAddress::SharedMemory(space_socket(folder)), remote]);
-        Ok(SpacePlaces { places, cluster: credentials.cluster_number(), admission: admission.clone() })
+        let places = remote.map(|remote| vec![LinkAddress::SharedMemory(space_socket(folder)), remote]);
+        let (cluster, admission) = (credentials.cluster_number(), admission.clone());
+        Ok(SpacePlaces { places, cluster, admission, kept: None })
     }
 }
 
-/// The cluster's space as far as this machine has to do with it. Dropped, it is not served here any more.
+/// A space as far as this machine has to do with it. Dropped, it is not served here any more.
 pub(crate) struct ClusterSpace {
     orders: Option<Sender<Order>>,
     thread: Option<JoinHandle<()>>,
@@ -110,6 +137,15 @@ impl ClusterSpace {
         let thread = std::thread::Builder::new().name("quintet-cluster-space".to_owned());
         let thread = thread.spawn(move || served.run(&taken))?;
         Ok(ClusterSpace { orders: Some(orders), thread: Some(thread) })
+    }
+
+    /// It is served here from now on, to those who are members now; nobody waits for that.
+    pub(crate) fn begin(&self) {
+        let (done, _) = channel();
+        if let Some(orders) = &self.orders {
+            // It fails only when the thread has ended, and that ends with this.
+            let _ = orders.send(Order { serve: true, done });
+        }
     }
 
     /// It is served here from now on, or is not: to those who are members now. What there is to tell of that.
@@ -145,8 +181,8 @@ impl Served {
     fn run(&mut self, orders: &Receiver<Order>) {
         let mut wanted = false;
         loop {
-            let is_missing = wanted && self.server.is_none();
-            let order = match is_missing {
+            let is_looked_at = wanted && (self.server.is_none() || self.places.kept.is_some());
+            let order = match is_looked_at {
                 true => orders.recv_timeout(PAUSE),
                 false => orders.recv().map_err(|_| RecvTimeoutError::Disconnected),
             };
@@ -158,10 +194,19 @@ impl Served {
                         (self.told)(&notice);
                     }
                 }
-                Err(RecvTimeoutError::Timeout) => self.start().iter().for_each(|notice| (self.told)(notice)),
+                Err(RecvTimeoutError::Timeout) => self.look().iter().for_each(|notice| (self.told)(notice)),
                 Err(RecvTimeoutError::Disconnected) => return,
             }
         }
+    }
+
+    /// Starts it if it is not there, or is no more. What there is to tell of that.
+    fn look(&mut self) -> Option<Notice> {
+        let Some(server) = &self.server else { return self.start() };
+        let text = server.failure()?;
+        // What it has acknowledged is on the disk; what comes next reads what is there.
+        self.server = None;
+        self.tell_trouble(text)
     }
 
     fn change(&mut self, serve: bool) -> Option<Notice> {
@@ -175,7 +220,7 @@ impl Served {
             }
             Some(_) => {
                 self.server = None;
-                Some(Notice::SpaceEnded)
+                self.places.kept.is_none().then_some(Notice::SpaceEnded)
             }
             None if serve => self.start(),
             None => None,
@@ -201,22 +246,42 @@ impl Served {
     fn start(&mut self) -> Option<Notice> {
         let started = self.places.places.clone().and_then(|places| {
             let told = Arc::clone(&self.told);
-            let events: EventSink = Arc::new(move |event: &Event| told(&Notice::Space(event.clone())));
-            let (places_of_plan, cluster) = (places.to_vec(), self.places.cluster);
+            let name = self.places.kept.as_ref().map(|kept| kept.name.clone());
+            let events: EventSink = Arc::new(move |event: &Event| {
+                told(&match &name {
+                    Some(name) => Notice::KeptSpace(name.clone(), event.clone()),
+                    None => Notice::Space(event.clone()),
+                });
+            });
+            let (cluster, kept) = (self.places.cluster, self.places.kept.clone());
             let (code, refused) = (self.places.admission.code(), self.refused());
-            let server = (self.start)(SpacePlan { places: places_of_plan, cluster, events, code, refused });
+            let plan = SpacePlan { places: places.clone(), cluster, events, code, refused, kept };
+            let server = (self.start)(plan);
             server.map_err(|error| error.to_string()).map(|server| (server, places))
         });
         match started {
             Ok((server, places)) => {
                 (self.server, self.trouble) = (Some(server), None);
-                Some(Notice::ServesSpace { places: places.map(|place| place.to_string()).join(" and ") })
+                let places: Vec<String> = places.iter().map(LinkAddress::to_string).collect();
+                let places = places.join(" and ");
+                Some(match &self.places.kept {
+                    Some(kept) => Notice::KeepsSpace { name: kept.name.clone(), places },
+                    None => Notice::ServesSpace { places },
+                })
             }
-            Err(text) if self.trouble.as_ref() != Some(&text) => {
-                self.trouble = Some(text.clone());
-                Some(Notice::SpaceNotServed { text })
-            }
-            Err(_) => None,
+            Err(text) => self.tell_trouble(text),
         }
+    }
+
+    /// Why it is not served: told once.
+    fn tell_trouble(&mut self, text: String) -> Option<Notice> {
+        if self.trouble.as_ref() == Some(&text) {
+            return None;
+        }
+        self.trouble = Some(text.clone());
+        Some(match &self.places.kept {
+            Some(kept) => Notice::SpaceNotKept { name: kept.name.clone(), text },
+            None => Notice::SpaceNotServed { text },
+        })
     }
 }

@@ -49,6 +49,7 @@ impl Keeper {
         if is_stale && !self.is_confirmed {
             // Since it was started this machine has heard from nobody who is in.
             self.admission.set_doubtful(true);
+            self.keep_spaces();
             self.serve_space().iter().for_each(|notice| (self.told)(notice));
         }
         self.is_confirmed &= !is_stale;

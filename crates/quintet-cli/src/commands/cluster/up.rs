@@ -11,10 +11,13 @@ use crate::metrics::Part;
 use crate::output::{print_json, print_line, tell};
 use crate::telemetry::TelemetryArguments;
 use clap::Args;
-use quintet::{CodeGrants, CodeWatch, Error, Event, Identity, LinkConfig, ServeConfig, Server, ServerMeter};
+use quintet::{
+    CodeGrants, CodeWatch, Error, Event, Identity, LinkConfig, Replication, ServeConfig, Server, ServerMeter,
+    SpaceLog,
+};
 use quintet_agent::log::{LONGEST, LineFile, Log};
 use quintet_agent::{
-    Agent, AgentConfig, Notice, NoticeLine, Processes, Record, ServedSpace, SpacePlan, StartSpace,
+    Agent, AgentConfig, KeptPlan, Notice, NoticeLine, Processes, Record, ServedSpace, SpacePlan, StartSpace,
 };
 use quintet_contract::NodeId;
 use quintet_link::{BootstrapError, TlsFault};
@@ -22,6 +25,8 @@ use quintet_settings::Settings;
 use rustix::process::setsid;
 use rustix::stdio::dup2_stderr;
 use serde_json::json;
+use signal_hook::consts::SIGXFSZ;
+use signal_hook::flag;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -81,6 +86,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
 /// Is the agent, until it is asked to end.
 fn stay(folder: &Path, arguments: &Arguments) -> Result<ExitCode, Error> {
     descriptors::raise();
+    // A limit on the length of files is a full disk like others: it ends no agent that keeps spaces.
+    flag::register(SIGXFSZ, Arc::default()).map_err(crate::connection::refused("handle signals"))?;
     let settings = own_settings()?;
     let sink = if arguments.detached { agent_log(folder) } else { to_standard_error() };
     let (log, metrics) = arguments.telemetry.start_to(sink, &settings)?;
@@ -264,14 +271,28 @@ fn space(settings: &Settings, serving: &Serving) -> Result<StartSpace, Error> {
     let (space, spaces, link) =
         (space_config(settings), spaces_config(settings), LinkConfig::from_settings(settings)?);
     Ok(Arc::new(move |plan: SpacePlan| {
-        let SpacePlan { places, cluster, events, code, refused } = plan;
+        let SpacePlan { places, cluster, events, code, refused, kept } = plan;
         let (events, code) = (Some(events), Some(CodeWatch { grants: code, refused }));
         let config = ServeConfig { cluster, space, spaces, link, events, code, ..ServeConfig::default() };
-        let server = Server::start_at(&places, &config)?;
-        serving.set(Some(server.meter()));
-        let served: Box<dyn ServedSpace> = Box::new(Served(server, serving.clone()));
+        let served: Box<dyn ServedSpace> = match kept {
+            Some(kept) => Box::new(Served(Server::start_at(&places, &keeping(config, &kept))?, None)),
+            None => {
+                let server = Server::start_at(&places, &config)?;
+                serving.set(Some(server.meter()));
+                Box::new(Served(server, Some(serving.clone())))
+            }
+        };
         Ok(served)
     }))
+}
+
+/// The same for a space that this machine keeps on its disk, by itself or with others.
+fn keeping(mut config: ServeConfig, kept: &KeptPlan) -> ServeConfig {
+    (config.space.max_bytes, config.space.max_tuples) = (kept.max_bytes, kept.max_tuples);
+    config.log = Some(SpaceLog::new(&kept.folder));
+    let (replica, replicas) = (kept.replica, kept.replicas.clone());
+    config.replication = (replicas.len() > 1).then_some(Replication { replica, replicas, told: None });
+    config
 }
 
 /// What of this agent tells metrics: the space only while this machine serves it.
@@ -301,11 +322,12 @@ impl Serving {
     }
 }
 
-struct Served(Server, Serving);
+/// A space that is served; what tells metrics of it, if anything does.
+struct Served(Server, Option<Serving>);
 
 impl Drop for Served {
     fn drop(&mut self) {
-        self.1.set(None);
+        self.1.iter().for_each(|serving| serving.set(None));
     }
 }
 
@@ -316,5 +338,9 @@ impl ServedSpace for Served {
 
     fn grant_code(&self, grants: &CodeGrants) {
         self.0.grant_code(grants);
+    }
+
+    fn failure(&self) -> Option<String> {
+        self.0.failure().map(|error| error.text().to_owned())
     }
 }

@@ -36,7 +36,7 @@ pub(crate) fn address_to_serve(place: &Bound<'_, PyAny>) -> PyResult<LinkAddress
         return match parse_address(text)? {
             SpaceAddress::Link(address) => Ok(address),
             // Others may name a socket so, too.
-            SpaceAddress::Cluster(name) if name.contains('/') => Ok(LinkAddress::SharedMemory(name.into())),
+            SpaceAddress::Cluster(name) if name.starts_with('/') => Ok(LinkAddress::SharedMemory(name.into())),
             replicas @ SpaceAddress::Replicas(_) => {
                 let what = format!("{replicas} are several servers: each is started with quintet serve --policy replicated");
                 Err(raise(Error::new(Code::BadValue, what)))

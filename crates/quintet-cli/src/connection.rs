@@ -108,9 +108,9 @@ impl SpaceArguments {
     }
 
     /// The cluster whose space is named, if it is one.
-    pub(crate) fn cluster_name(&self) -> Option<&str> {
-        match &self.space {
-            Some(SpaceAddress::Cluster(name)) => Some(name),
+    pub(crate) fn cluster_name(&self) -> Option<String> {
+        match self.space.as_ref()?.of_cluster()?.0 {
+            SpaceAddress::Cluster(name) => Some(name),
             _ => None,
         }
     }

@@ -9,9 +9,9 @@ use crate::pending::close;
 use crate::stack::{self, StackConfig};
 use crate::{ConnectConfig, Error, Messaging, Packing, Recorder, Space, Tracer, Watch};
 use quintet_runtime::{Calls, Histograms, Instance};
-use quintet_tuple_space::{SpaceConfig, Spaces};
-use std::sync::Arc;
+use quintet_tuple_space::{SpaceConfig, SpaceName, SpaceNumber, Spaces};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// The shortest time for which a lease may live: what renews it needs some time itself.
@@ -37,6 +37,8 @@ pub(crate) struct Shared {
     pub(crate) heartbeat: Heartbeat,
     pub(crate) seen: Seen,
     pub(crate) packer: Packer,
+    /// The named space that its address names.
+    meant: OnceLock<(SpaceNumber, SpaceName)>,
     closed: AtomicBool,
 }
 
@@ -115,13 +117,27 @@ impl Lab {
         let (calls, packer) = (Arc::new(calls), Packer::new(packing));
         let heartbeat = Heartbeat::new(Arc::downgrade(&calls), lease);
         let closed = AtomicBool::new(false);
-        Lab { shared: Arc::new(Shared { calls, lease, heartbeat, seen, packer, closed }) }
+        let meant = OnceLock::new();
+        Lab { shared: Arc::new(Shared { calls, lease, heartbeat, seen, packer, meant, closed }) }
     }
 
-    /// The tuple space without a name.
+    /// The tuple space without a name; of a connection to `quintet://CLUSTER/SPACE` the one that this names.
     #[must_use]
     pub fn space(&self) -> Space {
-        Space::new(self.clone())
+        match self.shared.meant.get() {
+            Some((number, name)) => Space::named(self.clone(), *number, name.clone()),
+            None => Space::new(self.clone()),
+        }
+    }
+
+    /// From now on its space is the one of this name.
+    ///
+    /// # Errors
+    /// As [`Lab::named_space`].
+    pub(crate) fn meaning(self, name: &SpaceName) -> Result<Lab, Error> {
+        let (number, name) = self.named_space(name.as_str())?.numbered().expect("it has a name");
+        self.shared.meant.get_or_init(|| (number, name));
+        Ok(self)
     }
 
     /// Calls of handlers in other processes that use the same space, and handlers of one's own.

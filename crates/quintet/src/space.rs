@@ -36,6 +36,11 @@ impl Space {
         Space { lab, number, name: Some(Arc::new(name)) }
     }
 
+    /// Its number at the server, and its name, if it has one.
+    pub(crate) fn numbered(&self) -> Option<(SpaceNumber, SpaceName)> {
+        self.name.as_deref().map(|name| (self.number, name.clone()))
+    }
+
     /// What it is called; none: it is the space without a name.
     #[must_use]
     pub fn name(&self) -> Option<&str> {

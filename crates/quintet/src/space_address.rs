@@ -1,16 +1,20 @@
 //! Where a space is: a link's address, the cluster whose machines know it, or the servers that keep it together.
 
+mod located;
+
+pub(crate) use located::Located;
+
 use crate::Error;
 use core::fmt;
 use core::str::FromStr;
-use quintet_contract::Identity;
+use located::{of_cluster, of_space};
 use quintet_errors::Code;
-use quintet_identity::{AgentFile, AgentPeer, IdentityError, space_port, space_socket};
-use quintet_link::{AddressError, Credentials, LinkAddress};
+use quintet_identity::{AgentFile, IdentityError};
+use quintet_link::{AddressError, LinkAddress};
+use quintet_tuple_space::SpaceName;
 use std::ffi::OsString;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// In front of a cluster's name, or of the addresses of replicas.
 const SCHEME: &str = "quintet://";
@@ -31,7 +35,8 @@ pub enum SpaceAddress {
     /// At the end of this link.
     Link(LinkAddress),
     /// The space of a cluster, `quintet://NAME` or `quintet:///PATH`: the name or, with a slash in it, the path of the cluster's folder on this
-    /// machine, as the setting `cluster.identity` has it. A path that is no folder is that of the socket of a space in shared memory.
+    /// machine, as the setting `cluster.identity` has it. A path that is no folder is that of the socket of a space in shared memory. With `/SPACE` behind
+    /// it, the named space of the cluster: one that members keep on their disks, or one beside the cluster's own.
     Cluster(String),
     /// A space that these servers keep together, `quintet://HOST:PORT,HOST:PORT,HOST:PORT`, in the order of their numbers: whichever of them leads.
     Replicas(Vec<LinkAddress>),
@@ -95,8 +100,11 @@ impl FromStr for SpaceAddress {
         if name.contains(',') && !name.starts_with('/') {
             return replicas(name).map(SpaceAddress::Replicas);
         }
-        if name.is_empty() || name.contains('\0') || (name.contains('/') && !name.starts_with('/')) {
-            let what = "name a cluster, quintet://lab for example, or write the path of its folder, or of a socket of this machine";
+        let is_of_space = name
+            .split_once('/')
+            .is_some_and(|(cluster, space)| cluster.is_empty() || space.parse::<SpaceName>().is_ok());
+        if name.is_empty() || name.contains('\0') || (name.contains('/') && !is_of_space) {
+            let what = "name a cluster, quintet://lab for example, or a space of it, quintet://lab/orders, or write the path of its folder, or of a socket of this machine";
             return Err(bad(format!("the address {text:?}: {what}, quintet:///path")));
         }
         Ok(SpaceAddress::Cluster(name.to_owned()))
@@ -118,16 +126,6 @@ pub(crate) fn replicas(text: &str) -> Result<Vec<LinkAddress>, Error> {
     text.split(',').map(one).collect()
 }
 
-/// Where to connect to, and as a member of which cluster.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Located {
-    pub(crate) address: LinkAddress,
-    /// The cluster's number, where it follows from the address; else whoever connects knows it.
-    pub(crate) cluster: Option<u128>,
-    /// The cluster's folder, and the number of the machine that serves its space, if it is a cluster's.
-    of: Option<(PathBuf, u16)>,
-}
-
 impl SpaceAddress {
     /// The space of the cluster to which this machine belongs, as this user's agent says that runs here; none if there is no such agent, or
     /// agents of several clusters.
@@ -141,6 +139,14 @@ impl SpaceAddress {
         only.is_absolute().then(|| only.to_str().map(|path| SpaceAddress::Cluster(path.to_owned()))).flatten()
     }
 
+    /// The cluster, and the name of the space of it that is meant; none, if it is the cluster's own. None for what names no cluster.
+    #[must_use]
+    pub fn of_cluster(&self) -> Option<(SpaceAddress, Option<SpaceName>)> {
+        let SpaceAddress::Cluster(name) = self else { return None };
+        let (cluster, space) = split(name);
+        Some((SpaceAddress::Cluster(cluster.to_owned()), space))
+    }
+
     /// Where that is. What a cluster's machines are is read from its folder, where this machine's agent keeps it: nobody is asked.
     ///
     /// # Errors
@@ -148,14 +154,16 @@ impl SpaceAddress {
     pub(crate) fn locate(&self, environment: &dyn Fn(&str) -> Option<OsString>) -> Result<Located, Error> {
         match self {
             SpaceAddress::Replicas(_) => unreachable!("each replica is connected to by its link"),
-            SpaceAddress::Link(address) => Ok(Located { address: address.clone(), cluster: None, of: None }),
+            SpaceAddress::Link(address) => Ok(Located::at(address.clone())),
             SpaceAddress::Cluster(name) => {
+                let (name, space) = split(name);
                 let folder = quintet_identity::place(name, environment).map_err(refused)?;
-                match folder.metadata() {
-                    Ok(found) if found.is_dir() => of_cluster(name, folder),
-                    Err(_) if !name.contains('/') => Err(no_cluster(name, &folder)),
-                    Err(_) => Err(nothing_at(&folder)),
-                    Ok(_) => Ok(Located { address: (&folder).into(), cluster: None, of: None }),
+                match (folder.metadata(), space) {
+                    (Ok(found), None) if found.is_dir() => of_cluster(name, folder),
+                    (Ok(found), Some(space)) if found.is_dir() => of_space(name, folder, space),
+                    (Err(_), _) if !name.contains('/') => Err(no_cluster(name, &folder)),
+                    (Ok(_), None) => Ok(Located::at((&folder).into())),
+                    _ => Err(nothing_at(&folder)),
                 }
             }
         }
@@ -167,75 +175,14 @@ fn agent_socket(folder: &Path) -> PathBuf {
     folder.join("agent.socket")
 }
 
-fn of_cluster(name: &str, folder: PathBuf) -> Result<Located, Error> {
-    let Some(file) = AgentFile::read(&folder).map_err(refused)? else {
-        let folder = folder.display();
-        let text = format!(
-            "{folder}: this machine is no member of the cluster {name}, or is one no more: join it with quintet join"
-        );
-        return Err(Error::new(Code::BadValue, text));
-    };
-    let identity = quintet_identity::read(&folder).map_err(refused)?;
-    let credentials = Credentials::from_pem(&identity)
-        .map_err(|error| Error::new(Code::BadFile, format!("{}: {error}", folder.display())))?;
-    let cluster = Some(credentials.cluster_number());
-    let Some(server) = file.space_server() else {
-        let address = LinkAddress::SharedMemory(space_socket(&folder));
-        return Ok(Located { address, cluster, of: Some((folder, file.node)) });
-    };
-    let address = after_agent(&server.address).map_err(|why| {
-        let AgentPeer { node, address, .. } = server;
-        let text = format!("node {node} of {name} serves its space, and its agent is at {address:?}: {why}");
-        Error::new(Code::Unreachable, text)
-    })?;
-    // Another member that has come to that address is not whom this machine looks for.
-    let expected = Identity(server.identity);
-    let credentials = credentials
-        .admitting(Arc::new(move |proof| proof.is_of_cluster && proof.identity == expected))
-        .map_err(|error| Error::new(Code::BadFile, format!("{}: {error}", folder.display())))?;
-    let address = address.identified(Some(&credentials));
-    Ok(Located { address, cluster, of: Some((folder, server.node)) })
-}
-
-/// Where the space of a cluster is, whose agent is there.
-fn after_agent(place: &str) -> Result<LinkAddress, String> {
-    let agent = format!("tls:{place}").parse().map_err(|error: AddressError| error.to_string())?;
-    let LinkAddress::Tls { host, port, credentials } = agent else {
-        return Err("that is no place of an agent".to_owned());
-    };
-    let port = space_port(port).ok_or("no port is after that")?;
-    Ok(LinkAddress::Tls { host, port, credentials })
-}
-
-impl Located {
-    /// An error of connecting there, and what to do where it is a cluster's space.
-    pub(crate) fn explained(&self, error: Error) -> Error {
-        let Some((folder, node)) = &self.of else { return error };
-        let text = error.text();
-        let here = !matches!(self.address, LinkAddress::Tls { .. });
-        let agent_runs = UnixStream::connect(agent_socket(folder)).is_ok();
-        let advice = match (error.code(), here, agent_runs) {
-            (Code::Unreachable, true, false) => {
-                "this machine serves the cluster's space, and its agent does not run: start it with quintet up"
-                    .to_owned()
-            }
-            (Code::Unreachable, true, true) => format!(
-                "this machine's agent runs, and could not begin to serve the cluster's space: {} says why",
-                folder.join("agent.log").display()
-            ),
-            (Code::Unreachable | Code::PeerSilent | Code::PeerDied, false, false) => format!(
-                "the cluster's space is served by the agent of node {node}; this machine's agent does not run, so this may be old: quintet up"
-            ),
-            (Code::Unreachable | Code::PeerSilent | Code::PeerDied, false, true) => format!(
-                "the cluster's space is served by the agent of node {node}: see with quintet status whether that machine is up, and start its agent with quintet up; \
-                 if it does not come back, quintet leave MACHINE has the next one serve"
-            ),
-            (Code::NotAllowed | Code::BadFile, false, _) => {
-                "this machine may have been removed from the cluster: it joins anew with quintet join".to_owned()
-            }
-            _ => return error,
-        };
-        Error::new(error.cause().clone(), format!("{text}; {advice}"))
+/// The cluster's name or path, and that of the space. Whether a path is that of a cluster's folder, or of a space behind it, its folder says.
+fn split(name: &str) -> (&str, Option<SpaceName>) {
+    let Some((cluster, space)) = name.rsplit_once('/') else { return (name, None) };
+    let is_of_space = !name.starts_with('/')
+        || (!Path::new(name).exists() && Path::new(cluster).join(AgentFile::NAME).is_file());
+    match space.parse() {
+        Ok(space) if is_of_space => (cluster, Some(space)),
+        _ => (name, None),
     }
 }
 

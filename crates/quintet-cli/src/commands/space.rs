@@ -164,7 +164,7 @@ fn rights(create: &CreateArguments) -> Result<Option<SpaceRights>, Error> {
 /// The machines of the cluster that is meant, if one is.
 fn machines(which: &Which) -> Result<Option<Machines>, Error> {
     let folder = match which.space.cluster_name() {
-        Some(name) => Some(place::folder(Some(name))?),
+        Some(name) => Some(place::folder(Some(&name))?),
         None if which.space.names_a_space()? => None,
         None => place::chosen(None)?,
     };

@@ -2,6 +2,7 @@
 
 use super::{Lab, SHORTEST_LEASE, Seen};
 use crate::pending::Pending;
+use crate::space_address::Located;
 use crate::stack::{self, StackConfig};
 use crate::{Error, LinkConfig, SpaceAddress, histograms, life, trace};
 use quintet_contract::{NodeId, Protocol, Span};
@@ -59,12 +60,25 @@ impl Lab {
             return Lab::connect_to_leader(replicas, cluster, lease, link);
         }
         let located = address.locate(&|name| std::env::var_os(name))?;
-        let (cluster, link) = match located.cluster {
-            Some(cluster) => {
+        let lab =
+            Lab::connect_at(&located, cluster, lease, link).map_err(|error| located.explained(error))?;
+        match &located.space {
+            Some(name) => lab.meaning(name),
+            None => Ok(lab),
+        }
+    }
+
+    fn connect_at(located: &Located, cluster: u128, lease: Duration, link: LinkConfig) -> Result<Lab, Error> {
+        let cluster = located.cluster.unwrap_or(cluster);
+        if !located.replicas.is_empty() {
+            return Lab::connect_to_leader(&located.replicas, cluster, lease, link);
+        }
+        let link = match located.ends_with_its_agent() {
+            true => {
                 let resume_window = link.resume_window.min(CLUSTER_RESUME_LIMIT);
-                (cluster, LinkConfig { resume_window, ..link })
+                LinkConfig { resume_window, ..link }
             }
-            None => (cluster, link),
+            false => link,
         };
         let mut tried = 1;
         loop {
@@ -76,7 +90,7 @@ impl Lab {
                 {
                     tried += 1;
                 }
-                other => return other.map_err(|error| located.explained(error)),
+                other => return other,
             }
         }
     }

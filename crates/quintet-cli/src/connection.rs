@@ -107,12 +107,16 @@ impl SpaceArguments {
         Ok(self.space.is_some() || self.cluster.load()?.has_chosen_address())
     }
 
-    /// The cluster whose space is named, if it is one.
-    pub(crate) fn cluster_name(&self) -> Option<String> {
-        match self.space.as_ref()?.of_cluster()?.0 {
-            SpaceAddress::Cluster(name) => Some(name),
+    /// The cluster whose space is named, if it is one: on the command line, in a file, in the environment.
+    pub(crate) fn cluster_name(&self) -> Result<Option<String>, Error> {
+        let named = match &self.space {
+            Some(address) => address.of_cluster(),
+            None => self.cluster.load()?.address()?.of_cluster(),
+        };
+        Ok(match named {
+            Some((SpaceAddress::Cluster(name), _)) => Some(name),
             _ => None,
-        }
+        })
     }
 
     /// Connects to it.

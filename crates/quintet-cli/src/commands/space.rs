@@ -1,5 +1,7 @@
 //! `quintet space`.
 
+mod kept;
+
 use super::cluster::machines::Machines;
 use super::cluster::{place, refused};
 use super::peek::connect;
@@ -7,7 +9,9 @@ use crate::activity::bytes;
 use crate::connection::SpaceArguments;
 use crate::output::{print, print_json};
 use clap::{Args, Subcommand};
+use kept::Cluster;
 use quintet::{Code, Error, Identity, Policy, SpaceInfo, SpaceName, SpaceRights, SpaceSettings};
+use quintet_agent::Record;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
@@ -41,7 +45,7 @@ struct Which {
 
 #[derive(Args)]
 #[command(
-    after_help = "A server keeps named spaces beside the one without a name, each with tuples, waiters and a quota of its own. A space that is there with the same settings is as good as a new one. A server keeps all its spaces in one way: with serve --policy logged or replicated their tuples outlive it, else they end with it.\n\nNames: 1 to 63 letters, digits, '-', '_' and '.', the first of them a letter or digit. The quotas of all named spaces together stay below the server's setting spaces.max_bytes.\n\nExamples:\n  quintet space create orders --max-bytes 100000000\n  quintet space create orders --allow a,b\n  quintet space create orders --space tcp:127.0.0.1:7400 --json"
+    after_help = "A server keeps named spaces beside the one without a name, each with tuples, waiters and a quota of its own. A space that is there with the same settings is as good as a new one. A server keeps all its spaces in one way: with serve --policy logged or replicated their tuples outlive it, else they end with it.\n\nIn a cluster, spaces with the policy logged or replicated=N are kept by the agents of its machines (quintet up): logged on the disk of this one, replicated=3 on three machines, of which any two go on. Programs on all machines reach them at quintet://CLUSTER/NAME.\n\nNames: 1 to 63 letters, digits, '-', '_' and '.', the first of them a letter or digit. The quotas of all named spaces together stay below the server's setting spaces.max_bytes.\n\nExamples:\n  quintet space create orders --max-bytes 100000000\n  quintet space create orders --allow a,b\n  quintet space create orders --policy replicated=3\n  quintet space create orders --policy logged --space quintet://lab\n  quintet space create orders --space tcp:127.0.0.1:7400 --json"
 )]
 struct CreateArguments {
     /// What it is called
@@ -53,7 +57,7 @@ struct CreateArguments {
     /// Tuples that it holds; else 1,048,576
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     max_tuples: Option<u64>,
-    /// What holds its tuples: volatile, as the server keeps all its spaces; logged or replicated=N, which a server refuses that does not keep them so
+    /// What holds its tuples: volatile, as the server keeps all its spaces; logged, a disk; replicated=3 or replicated=5, those of so many machines. A single server refuses what it does not do
     #[arg(long, value_name = "POLICY", default_value_t = Policy::Volatile)]
     policy: Policy,
     /// The machines of the cluster whose processes may use and remove it, with commas between; else all
@@ -120,6 +124,20 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Error> {
 }
 
 fn run_create(create: &CreateArguments) -> Result<ExitCode, Error> {
+    match cluster(&create.which)? {
+        Some(cluster) if create.policy != Policy::Volatile => {
+            cluster.create(create)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Some(cluster) if cluster.space(&create.name)?.is_some() => {
+            let name = &create.name;
+            let text = format!(
+                "the cluster's machines keep a space {name} already, which quintet space show {name} shows"
+            );
+            return Err(Error::new(Code::SpaceExists, text));
+        }
+        _ => {}
+    }
     let allow = rights(create)?;
     let settings = SpaceSettings {
         policy: create.policy,
@@ -163,12 +181,18 @@ fn rights(create: &CreateArguments) -> Result<Option<SpaceRights>, Error> {
 
 /// The machines of the cluster that is meant, if one is.
 fn machines(which: &Which) -> Result<Option<Machines>, Error> {
-    let folder = match which.space.cluster_name() {
+    let cluster = cluster(which)?;
+    cluster.map(|cluster| Machines::ask(cluster.folder()).map_err(refused)).transpose()
+}
+
+/// The cluster whose spaces are meant, if it is one's.
+fn cluster(which: &Which) -> Result<Option<Cluster>, Error> {
+    let folder = match which.space.cluster_name()? {
         Some(name) => Some(place::folder(Some(&name))?),
         None if which.space.names_a_space()? => None,
         None => place::chosen(None)?,
     };
-    folder.map(|folder| Machines::ask(&folder).map_err(refused)).transpose()
+    Ok(folder.filter(|folder| folder.join(Record::FILE).is_file()).map(Cluster::new))
 }
 
 /// What the machines are called, where they can be asked.
@@ -178,18 +202,24 @@ fn names(which: &Which) -> BTreeMap<Identity, String> {
 
 fn run_list(which: &Which) -> Result<ExitCode, Error> {
     let spaces = connect(&which.space)?.spaces()?;
+    let cluster = cluster(which)?;
     if which.json {
         let names = names(which);
-        print_json(
-            &json!({"spaces": spaces.iter().map(|space| as_json(space, &names)).collect::<Vec<_>>()}),
-        )?;
+        let spaces: Vec<Value> = spaces.iter().map(|space| as_json(space, &names)).collect();
+        let kept = cluster.map_or_else(|| Ok(json!([])), |cluster| cluster.as_json())?;
+        print_json(&json!({"spaces": spaces, "kept": kept}))?;
     } else {
-        print(&as_table(&spaces))?;
+        let kept = cluster.map_or_else(|| Ok(String::new()), |cluster| cluster.as_table())?;
+        print(&(as_table(&spaces) + &kept))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 fn show(which: &Which, name: &SpaceName) -> Result<ExitCode, Error> {
+    if let Some(cluster) = kept_by(which, name)? {
+        cluster.show(which, name)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let lab = connect(&which.space)?;
     let spaces = lab.spaces()?;
     let Some(space) = spaces.iter().find(|space| space.name == *name) else {
@@ -205,9 +235,18 @@ fn show(which: &Which, name: &SpaceName) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// The cluster whose machines keep it, if they do.
+fn kept_by(which: &Which, name: &SpaceName) -> Result<Option<Cluster>, Error> {
+    let Some(cluster) = cluster(which)? else { return Ok(None) };
+    Ok(cluster.space(name)?.is_some().then_some(cluster))
+}
+
 fn run_remove(arguments: &NameArguments) -> Result<ExitCode, Error> {
     let NameArguments { name, which } = arguments;
-    connect(&which.space)?.remove_space(name.as_str())?;
+    match kept_by(which, name)? {
+        Some(cluster) => cluster.remove(arguments)?,
+        None => connect(&which.space)?.remove_space(name.as_str())?,
+    }
     if which.json {
         print_json(&json!({"removed": name.as_str()}))?;
     } else {

@@ -268,8 +268,13 @@ impl Table {
             return Ok(());
         }
         let what_to_do = match asked {
-            Policy::Logged => "ask one that was started with quintet serve --policy logged",
-            Policy::Volatile | Policy::Replicated(_) => "ask another server",
+            Policy::Logged => {
+                "start one that does, with quintet serve --policy logged --log-dir DIR; the machines of a cluster keep one themselves: quintet space create NAME --policy logged --space quintet://CLUSTER"
+            }
+            Policy::Replicated(_) => {
+                "start three that do, with quintet serve --policy replicated --replica N --replicas LIST --log-dir DIR; the machines of a cluster keep one themselves: quintet space create NAME --policy replicated=3 --space quintet://CLUSTER"
+            }
+            Policy::Volatile => "ask another server",
         };
         let text = format!(
             "this server cannot keep a space with the policy {asked}, as {name} is to be: it keeps all its spaces {}; {what_to_do}",

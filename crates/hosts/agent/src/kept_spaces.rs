@@ -90,6 +90,7 @@ impl KeptSpaces {
             replicas: replicas.collect::<Result<_, _>>()?,
             max_bytes: space.max_bytes,
             max_tuples: space.max_tuples,
+            leads: self.leads(view, name, space),
         };
         let rule = self.admission.clone();
         let members = self
@@ -106,6 +107,18 @@ impl KeptSpaces {
         let space_of = ClusterSpace::new(Arc::clone(&self.start), places, Arc::clone(&self.told))
             .map_err(|error| AgentError::System { doing: format!("keep the space {name}"), error })?;
         Ok(Running { addresses: addresses(view, space), space: space_of })
+    }
+
+    /// Tells which machine leads a space that several keep.
+    fn leads(&self, view: &View, name: &str, space: &KeptSpace) -> Arc<dyn Fn(Option<u8>) + Send + Sync> {
+        let members = space.replicas.iter().filter_map(|node| view.members.get(node));
+        let machines: Vec<String> = members.map(|member| member.name.clone()).collect();
+        let (told, name) = (Arc::clone(&self.told), name.to_owned());
+        Arc::new(move |leader| {
+            let machine =
+                leader.and_then(|replica| machines.get(usize::from(replica).checked_sub(1)?)).cloned();
+            told(&Notice::SpaceLeader { name: name.clone(), machine });
+        })
     }
 
     /// Removes the logs of all other spaces than those in these folders.

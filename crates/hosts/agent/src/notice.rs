@@ -96,6 +96,13 @@ pub enum Notice {
         /// Why not.
         text: String,
     },
+    /// Another machine leads a space that several keep, or none does.
+    SpaceLeader {
+        /// The space's name.
+        name: String,
+        /// What the machine is called.
+        machine: Option<String>,
+    },
     /// A space that was removed from the cluster is removed from this machine's disk.
     SpaceRemoved {
         /// The folder in which its log was.
@@ -193,6 +200,13 @@ impl fmt::Display for Notice {
             Notice::SpaceNotKept { name, text } => write!(
                 f,
                 "this machine is to keep the space {name}, and cannot: {text}; it is tried again every second"
+            ),
+            Notice::SpaceLeader { name, machine: Some(machine) } => {
+                write!(f, "{machine} leads the space {name}")
+            }
+            Notice::SpaceLeader { name, machine: None } => write!(
+                f,
+                "no machine leads the space {name}: nothing is answered there until a majority of those that keep it is there"
             ),
             Notice::SpaceRemoved { folder } => {
                 write!(f, "a space was removed from the cluster, and {folder} with it")

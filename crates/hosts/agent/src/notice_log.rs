@@ -60,6 +60,7 @@ impl Notice {
             | Notice::SpaceEnded
             | Notice::KeepsSpace { .. }
             | Notice::SpaceNotKept { .. }
+            | Notice::SpaceLeader { .. }
             | Notice::SpaceRemoved { .. } => self.log_of_space(node.0),
         }
     }
@@ -117,6 +118,9 @@ impl Notice {
             Notice::ServesSpace { places } => info!(target: SPACE, node, places, "{self}"),
             Notice::SpaceNotServed { .. } => error!(target: SPACE, node, "{self}"),
             Notice::KeepsSpace { name, places } => info!(target: SPACE, node, name, places, "{self}"),
+            Notice::SpaceLeader { name, machine: Some(machine) } => {
+                info!(target: SPACE, node, name, machine, "{self}");
+            }
             Notice::SpaceNotKept { name, .. } => error!(target: SPACE, node, name, "{self}"),
             Notice::SpaceRemoved { folder } => info!(target: SPACE, node, folder, "{self}"),
             _ => warn!(target: SPACE, node, "{self}"),

@@ -42,7 +42,7 @@ pub struct SpacePlan {
 }
 
 /// How a space is kept by this machine, by itself or with others.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct KeptPlan {
     /// Its name in the cluster.
     pub name: String,
@@ -56,6 +56,8 @@ pub struct KeptPlan {
     pub max_bytes: u64,
     /// Tuples that it holds at most.
     pub max_tuples: u64,
+    /// Is told which of several replicas leads whenever that changes, if one is known to: it must not wait.
+    pub leads: Arc<dyn Fn(Option<u8>) + Send + Sync>,
 }
 
 /// A space that is served. Dropped, it ends.

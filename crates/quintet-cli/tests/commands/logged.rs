@@ -1,15 +1,12 @@
 //! `serve --policy logged`: killed again and again, without room on its disk, with a log that is none.
 
+use crate::account::{kills_under_clients, number};
 use crate::tool::{LONG, quintet, result, text};
 use quintet::{Code, Lab, LinkConfig, Space, SpaceAddress, template, tuple};
 use quintet_testbed::{Child, TempDir};
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
-use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::path::Path;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
 const LEASE: Duration = Duration::from_secs(10);
@@ -36,86 +33,19 @@ fn connect_to(address: &str) -> Space {
     Lab::connect(address, 0, LEASE).expect("the space is there").space()
 }
 
-/// What the clients were told of an item.
-#[derive(Clone, Copy, Default, Debug)]
-struct Item {
-    is_put: bool,
-    taken: usize,
-    finished: bool,
-}
-
-fn number(tuple: &quintet::Tuple) -> i64 {
-    i64::try_from(tuple[1].clone()).unwrap()
-}
-
-type Account = Mutex<BTreeMap<i64, Item>>;
-
-/// A client that puts, takes and does tasks until it is stopped, and to whom nothing may fail; each round is told.
-fn client(space: &Space, first: i64, account: &Account, is_over: &AtomicBool, told: &Sender<()>) {
-    let note = |item: i64, note: fn(&mut Item)| note(account.lock().unwrap().entry(item).or_default());
-    for item in first.. {
-        if is_over.load(Ordering::Relaxed) {
-            return;
-        }
-        space.out(tuple!["item", item]).expect("it goes on");
-        note(item, |item| item.is_put = true);
-        let taken = space.take_if(&template!["item", ?i64]).expect("it goes on");
-        taken.iter().for_each(|tuple| note(number(tuple), |item| item.taken += 1));
-        space.out_many(&[tuple!["task", item], tuple!["pad", item]], None).expect("it goes on");
-        let task = space.lease(&template!["task", ?i64], None).expect("it goes on");
-        let done = number(task.tuple());
-        task.acknowledge(&[tuple!["done", done]]).expect("the lease is still its own");
-        note(done, |item| item.finished = true);
-        // Who waits for it has had enough.
-        let _ = told.send(());
-    }
-}
-
 /// A server that is killed so often under clients that go on, and what they were told is so.
 fn killed_under_clients(address: &str, log: &Path, kills: i64) {
-    let (account, is_over) = (Account::default(), AtomicBool::new(false));
     let mut server = served_at(address, log);
-    std::thread::scope(|scope| {
-        let (told, is_told) = channel();
-        let (account, is_over) = (&account, &is_over);
-        for number in 0..3 {
-            let (space, told) = (connect_to(address), told.clone());
-            scope.spawn(move || client(&space, number * 1_000_000, account, is_over, &told));
-        }
-        let waits = connect_to(address);
-        let waiter = scope.spawn(move || waits.take(&template!["end", ?i64]).expect("it waits on"));
-        for kill in 0..kills {
-            for _ in 0..1 + kill * 7 % 40 {
-                is_told.recv_timeout(LONG).expect("the clients get on");
-            }
+    kills_under_clients(
+        || connect_to(address),
+        kills,
+        |_| {
             server.kill().unwrap();
             server = served_at(address, log);
-        }
-        connect_to(address).out(tuple!["end", kills]).unwrap();
-        assert_eq!(number(&waiter.join().expect("it was answered")), kills);
-        is_over.store(true, Ordering::Relaxed);
-    });
-    let space = connect_to(address);
-    let (items, done) = (drain(&space, "item"), drain(&space, "done"));
-    for (number, item) in account.lock().unwrap().iter() {
-        let count = |all: &[i64]| all.iter().filter(|left| *left == number).count();
-        assert!(
-            item.is_put && count(&items) + item.taken == 1,
-            "item {number}: {item:?}, {} left",
-            count(&items)
-        );
-        assert_eq!(count(&done), usize::from(item.finished), "task {number}: {item:?}");
-    }
-    assert_eq!(drain(&space, "pad").len(), account.lock().unwrap().len());
+        },
+    );
     server.terminate().unwrap();
     assert_eq!(result(server).0, 0);
-}
-
-/// Everything that matches, taken.
-fn drain(space: &Space, name: &str) -> Vec<i64> {
-    std::iter::from_fn(|| space.take_if(&template![name, ?i64]).unwrap())
-        .map(|tuple| number(&tuple))
-        .collect()
 }
 
 #[test]

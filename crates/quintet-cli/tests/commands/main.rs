@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
+mod account;
 mod bench;
 mod bench_space;
 mod clinda;
@@ -15,6 +16,7 @@ mod hosts;
 mod identity;
 mod job;
 mod kernel;
+mod kept_spaces;
 mod kill_one;
 mod known_holes;
 mod log;

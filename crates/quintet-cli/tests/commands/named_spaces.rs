@@ -58,8 +58,8 @@ fn what_is_no_space_is_refused_in_words() {
     let _server = Server::start(&socket, &ServeConfig::default()).unwrap();
     let at = text(&socket);
     for (option, words) in [
-        ("--policy=logged", "cannot keep a space with the policy logged"),
-        ("--policy=replicated=3", "cannot keep a space with the policy replicated=3"),
+        ("--policy=logged", "start one that does, with quintet serve --policy logged --log-dir DIR"),
+        ("--policy=replicated=3", "start three that do, with quintet serve --policy replicated --replica N"),
         ("--policy=fast", "volatile, logged, or replicated=N"),
         ("--max-bytes=0", "0 is not in"),
         ("--max-bytes=99999999999999", "spaces.max_bytes"),

@@ -291,7 +291,8 @@ fn keeping(mut config: ServeConfig, kept: &KeptPlan) -> ServeConfig {
     (config.space.max_bytes, config.space.max_tuples) = (kept.max_bytes, kept.max_tuples);
     config.log = Some(SpaceLog::new(&kept.folder));
     let (replica, replicas) = (kept.replica, kept.replicas.clone());
-    config.replication = (replicas.len() > 1).then_some(Replication { replica, replicas, told: None });
+    let told = Some(Arc::clone(&kept.leads));
+    config.replication = (replicas.len() > 1).then_some(Replication { replica, replicas, told });
     config
 }
 

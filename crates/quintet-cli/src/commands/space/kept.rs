@@ -19,7 +19,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// How long the machines may take until a space that they have agreed on is served, or is gone.
-const SETTLING_LIMIT: Duration = Duration::from_secs(15);
+const SETTLING_LIMIT: Duration = Duration::from_secs(10);
 /// Between two looks at that.
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -90,8 +90,9 @@ impl Cluster {
         let replicas = chosen(&membership, own, count, name)?;
         let new = NewSpace { name: name.as_str().to_owned(), replicas, max_bytes, max_tuples };
         agent.ask_member(&Request::AddSpace(new.clone())).map_err(refused)?;
-        self.wait_until_served(which, name)
-            .map_err(|error| self.taken_back(&agent, &membership, &new, &error))?;
+        // Nobody would look after this connection meanwhile.
+        drop(agent);
+        self.wait_until_served(which, name).map_err(|error| self.taken_back(&membership, &new, &error))?;
         self.show(which, name)
     }
 
@@ -151,9 +152,9 @@ impl Cluster {
     }
 
     /// A space that is not served is not to be left behind.
-    fn taken_back(&self, agent: &Client, membership: &Membership, new: &NewSpace, why: &Error) -> Error {
+    fn taken_back(&self, membership: &Membership, new: &NewSpace, why: &Error) -> Error {
         let machines = names(membership, &new.replicas);
-        let removed = self.remove_agreed(agent, &new.name);
+        let removed = self.remove_agreed(&new.name);
         let after = match removed {
             Ok(()) => "so it was removed again".to_owned(),
             Err(error) => {
@@ -168,7 +169,8 @@ impl Cluster {
         Error::new(why.code(), text)
     }
 
-    fn remove_agreed(&self, agent: &Client, name: &str) -> Result<(), Error> {
+    fn remove_agreed(&self, name: &str) -> Result<(), Error> {
+        let agent = self.agent()?;
         let view = agent.membership(true).map_err(refused)?.view;
         let Some(number) = view.spaces.get(name).map(|space| space.number) else { return Ok(()) };
         let request = Request::RemoveSpace { name: name.to_owned(), number };
@@ -186,7 +188,7 @@ impl Cluster {
     /// # Errors
     /// No majority agrees.
     pub(super) fn remove(&self, arguments: &NameArguments) -> Result<(), Error> {
-        self.remove_agreed(&self.agent()?, arguments.name.as_str())
+        self.remove_agreed(arguments.name.as_str())
     }
 
     /// Shows a space that is kept, with what is in it.

@@ -1,0 +1,203 @@
+//! Spaces that the machines of a cluster keep on their disks: created from one line, found at `quintet://lab/NAME`, and there after what was killed.
+
+use crate::account::{drain, kills_under_clients, number};
+use crate::cluster::machine::{Machine, object};
+use crate::tool::{LONG, wait_until, wait_until_gone};
+use quintet::{Lab, LinkConfig, Space, SpaceAddress, template, tuple};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::time::Duration;
+
+const LEASE: Duration = Duration::from_secs(10);
+fn kill(machine: &Machine) {
+    let process = machine.process.take().expect("its agent runs");
+    kill_process(Pid::from_raw(process.cast_signed()).unwrap(), Signal::KILL).expect("it runs");
+    wait_until_gone(&[process]);
+}
+
+fn three() -> [Machine; 3] {
+    let a = Machine::founded();
+    let (b, c) = (Machine::joined("b", &a), Machine::joined("c", &a));
+    let all = [a, b, c];
+    // Of three voters one may be lost.
+    wait_until(|| all[0].does(&["status"]).matches("voter").count() == 3);
+    all
+}
+
+/// The named space, as a program on that machine connects to it.
+fn space(on: &Machine, name: &str) -> Space {
+    let address: SpaceAddress = format!("quintet://{}/{name}", on.lab().display()).parse().unwrap();
+    // Time for an agent to come up and for a leader to be elected, on a machine with much to do.
+    let link = LinkConfig { resume_window: LONG, ..LinkConfig::default() };
+    let lab = Lab::connect_with(address, 0, LEASE, link);
+    lab.unwrap_or_else(|error| panic!("{error}")).space()
+}
+
+/// The folders in which a machine keeps spaces.
+fn kept(on: &Machine) -> Vec<PathBuf> {
+    let Ok(found) = std::fs::read_dir(on.lab().join("spaces")) else { return Vec::new() };
+    found.map(|entry| entry.unwrap().path()).collect()
+}
+
+fn listed(on: &Machine) -> Vec<Value> {
+    object(&on.does(&["space", "list", "--json"]))["kept"].as_array().expect("a list").clone()
+}
+
+/// What a machine's agent has to tell.
+fn told(of: &Machine) -> String {
+    std::fs::read_to_string(of.lab().join("agent.log")).unwrap()
+}
+
+#[test]
+fn a_space_on_one_disk_and_one_on_three_are_created_found_listed_and_removed() {
+    let [a, b, c] = three();
+    let made = object(&b.does(&["space", "create", "orders", "--policy", "logged", "--json"]));
+    assert_eq!((&made["policy"], &made["machines"]), (&"logged".into(), &Value::from(vec!["b"])));
+    let replicated = ["space", "create", "jobs", "--policy", "replicated=3", "--max-bytes", "5000", "--json"];
+    let made = object(&a.does(&replicated));
+    assert_eq!((&made["max_bytes"], &made["machines"]), (&5000.into(), &Value::from(vec!["a", "b", "c"])));
+    assert_eq!(object(&a.does(&replicated)), made, "one that is there just so is as good");
+    a.is_refused(&["space", "create", "jobs", "--policy", "logged"], 73, &["other settings"]);
+    a.is_refused(&["space", "create", "jobs"], 73, &["keep a space jobs already"]);
+    a.does(&["space", "create", "volatile"]);
+    a.is_refused(&["space", "create", "volatile", "--policy", "logged"], 73, &["has a volatile space"]);
+
+    for name in ["orders", "jobs", "volatile"] {
+        wait_until(|| c.ask(&["status", "--space", &format!("quintet://lab/{name}")]).0 == 0);
+        let (on_b, on_c) = (space(&b, name), space(&c, name));
+        on_b.out(tuple![name, 7i64]).unwrap();
+        assert_eq!(on_c.take(&template![name, ?i64]).unwrap(), tuple![name, 7i64]);
+        on_c.out(tuple!["left", 1i64]).unwrap();
+        let shown = object(&c.does(&["space", "show", name, "--json"]));
+        assert_eq!(shown["tuples"], 1, "{shown}");
+    }
+    let unnamed: SpaceAddress = format!("quintet://{}", a.lab().display()).parse().unwrap();
+    let unnamed = Lab::connect(unnamed, 0, LEASE).unwrap().space();
+    assert_eq!(unnamed.count(&template!["left", ?i64]).unwrap(), 0, "another space");
+    let names: Vec<Value> = listed(&c).iter().map(|space| space["name"].clone()).collect();
+    assert_eq!(names, ["jobs", "orders"]);
+    b.is_refused(&["leave", "b"], 65, &["keeps jobs, orders", "quintet space remove"]);
+    let no_space = ["status", "--space", "quintet://lab/none"];
+    a.is_refused(&no_space, 69, &["no such space: none"]);
+
+    // One that is away removes it when it is back.
+    kill(&c);
+    for name in ["orders", "jobs", "volatile"] {
+        a.does(&["space", "remove", name]);
+    }
+    a.is_refused(&["status", "--space", "quintet://lab/jobs"], 69, &["no such space"]);
+    assert_eq!(listed(&a), Vec::<Value>::new());
+    wait_until(|| kept(&a).is_empty() && kept(&b).is_empty());
+    assert_eq!(kept(&c).len(), 1);
+    c.up();
+    wait_until(|| kept(&c).is_empty());
+    // A space of the same name is another one.
+    a.does(&["space", "create", "jobs", "--policy", "replicated=3"]);
+    assert_eq!(space(&a, "jobs").count(&template!["left", ?i64]).unwrap(), 0);
+}
+
+#[test]
+fn a_policy_that_cannot_be_met_is_refused_and_leaves_nothing() {
+    let a = Machine::founded();
+    let b = Machine::joined("b", &a);
+    let create = |policy: &'static str| ["space", "create", "orders", "--policy", policy];
+    a.is_refused(
+        &create("replicated=3"),
+        65,
+        &["3 machines, and the cluster has 2: a, b", "--policy logged"],
+    );
+    a.is_refused(&create("replicated=2"), 65, &["three or five"]);
+    let allowed = ["space", "create", "orders", "--policy", "logged", "--allow", "a"];
+    a.is_refused(&allowed, 65, &["leave out --allow"]);
+    let as_file = ["space", "create", "agent.toml", "--policy", "logged"];
+    a.is_refused(&as_file, 65, &["another name"]);
+    let c = Machine::joined("c", &a);
+    kill(&c);
+    wait_until(|| a.states()[2].1 != "up");
+    let said = a.is_refused(&create("replicated=3"), 69, &["not, or are reached by nobody: c"]);
+    assert!(!said.contains("a, b"), "{said}");
+    for machine in [&a, &b] {
+        assert_eq!((listed(machine), kept(machine)), (Vec::new(), Vec::new()));
+    }
+}
+
+#[test]
+#[ignore = "waits for ten seconds: make kill"]
+fn a_space_that_is_not_served_in_time_is_removed_again() {
+    let a = Machine::founded();
+    let host = a.place.trim_end_matches(":7400").to_owned();
+    let taken = TcpListener::bind((host.as_str(), 7402)).unwrap();
+    let create = ["space", "create", "orders", "--policy", "logged"];
+    a.is_refused(&create, 69, &["kept by a", "removed again", "agent.log"]);
+    assert!(told(&a).contains("is to keep the space orders, and cannot"), "{}", told(&a));
+    wait_until(|| kept(&a).is_empty());
+    drop(taken);
+    a.does(&create);
+}
+
+/// Agents that are killed so often, one after the other, under clients of a space that they keep.
+fn agents_killed(policy: &str, kills: i64) {
+    let all = three();
+    all[0].does(&["space", "create", "orders", "--policy", policy]);
+    let client = &all[2];
+    wait_until(|| client.ask(&["status", "--space", "quintet://lab/orders"]).0 == 0);
+    // A space on one disk is that of the machine where it was created.
+    let killed = if policy == "logged" { 1 } else { all.len() };
+    kills_under_clients(
+        || space(client, "orders"),
+        kills,
+        |round| {
+            let machine = &all[usize::try_from(round).unwrap() % killed];
+            kill(machine);
+            machine.up();
+        },
+    );
+}
+
+#[test]
+fn clients_of_a_space_on_one_disk_go_on_after_the_kill_of_its_agent() {
+    agents_killed("logged", 2);
+}
+
+#[test]
+fn clients_of_a_space_on_three_disks_go_on_whichever_agent_is_killed() {
+    agents_killed("replicated=3", 3);
+}
+
+#[test]
+#[ignore = "takes minutes: make kill"]
+fn agents_are_killed_a_hundred_times_under_clients_of_the_spaces_that_they_keep() {
+    agents_killed("logged", 100);
+    agents_killed("replicated=3", 100);
+}
+
+#[test]
+fn two_agents_of_three_stop_a_space_and_one_of_them_lets_it_go_on() {
+    let [a, b, c] = three();
+    a.does(&["space", "create", "orders", "--policy", "replicated=3"]);
+    let on_a = space(&a, "orders");
+    on_a.out(tuple!["item", 1i64]).unwrap();
+    kill(&b);
+    on_a.out(tuple!["item", 2i64]).unwrap();
+    kill(&c);
+    let put = on_a.begin().out(&[tuple!["item", 3i64]]).unwrap();
+    wait_until(|| told(&a).contains("no machine leads the space orders: nothing is answered"));
+    c.up();
+    put.finish().expect("it goes on");
+    let mut items = drain(&space(&c, "orders"), "item");
+    items.sort_unstable();
+    assert_eq!(items, [1, 2, 3]);
+    assert!(on_a.take_if(&template!["item", ?i64]).unwrap().as_ref().map(number).is_none());
+}
+
+#[test]
+#[ignore = "waits for ten seconds: make kill"]
+fn who_asks_for_a_space_without_a_majority_is_told_who_keeps_it() {
+    let [a, b, c] = three();
+    a.does(&["space", "create", "orders", "--policy", "replicated=3"]);
+    [&b, &c].into_iter().for_each(kill);
+    let status = ["status", "--space", "quintet://lab/orders"];
+    a.is_refused(&status, 69, &["none of the 3 replicas leads", "nodes 0, 1, 2", "a majority is needed"]);
+}

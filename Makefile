@@ -7,7 +7,7 @@ PREFIX = /usr/local
 
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 .DEFAULT_GOAL := help
-.PHONY: help install-c run test verify fix book dist bench fuzz explore mutants
+.PHONY: help install-c run test verify fix book dist bench fuzz explore kill mutants
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -63,6 +63,10 @@ explore: ## Random schedules and faults against the protocols, in the simulator:
 	cargo test --release --quiet -p quintet-membership --test simulated -- --ignored
 	cargo test --release --quiet -p quintet-durable --test simulated -- --ignored
 	cargo test --release --quiet -p quintet-replicated --test simulated -- --ignored
+
+kill: ## Servers, leaders and agents killed, machines cut off, under clients, again and again: all that was acknowledged is there once; takes half an hour
+	@.ci/setup
+	cargo test --release --quiet -p quintet-cli --test commands -- --ignored logged:: replicated:: kept_space
 
 mutants: ## The protocols with a small mistake each: tests and schedules have to find it; takes hours
 	@.ci/setup

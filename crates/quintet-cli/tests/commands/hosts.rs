@@ -5,6 +5,7 @@ mod busy;
 mod cut;
 mod ending;
 mod files;
+mod kept_space;
 pub(crate) mod lab;
 mod output;
 mod redone;

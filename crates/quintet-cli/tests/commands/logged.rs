@@ -106,7 +106,7 @@ fn clients_of_a_killed_server_go_on_and_nothing_is_lost_or_given_twice() {
 }
 
 #[test]
-#[ignore = "takes minutes"]
+#[ignore = "takes minutes: make kill"]
 fn clients_of_a_server_that_is_killed_a_thousand_times_go_on() {
     killed_over_every_link(334);
 }
@@ -209,4 +209,47 @@ fn what_cannot_be_is_said_with_what_to_do() {
     std::fs::write(&file, b"a text, and no log of anything").unwrap();
     let (code, said) = again(&socket, "0");
     assert!(code == 65 && said.contains("no log of this kind"), "{code} {said}");
+}
+
+/// A log whose first part was written as a whole, with requests behind it of which everybody was told; where that part ends, and what it all holds.
+fn log_of_two_lives(socket: &Path, log: &Path) -> (usize, Vec<u8>) {
+    for life in 0..2i64 {
+        let mut server = served(socket, log);
+        let space = connect(socket);
+        (0..20).for_each(|number| space.out(tuple!["item", 20 * life + number]).expect("it is kept"));
+        server.kill().unwrap();
+    }
+    let bytes = std::fs::read(log.join("space.log")).unwrap();
+    let first = bytes[16..24].try_into().map(u64::from_le_bytes).unwrap();
+    (usize::try_from(first).unwrap(), bytes)
+}
+
+#[test]
+fn a_log_that_was_changed_or_cut_short_is_named_by_its_byte_and_left_as_it_is() {
+    let folder = TempDir::new().unwrap();
+    let (socket, log) = (folder.join("space"), folder.join("log"));
+    let (first, whole) = log_of_two_lives(&socket, &log);
+    assert!(first > 24 && whole.len() > first + 100, "{first} of {}", whole.len());
+    let changed = |at: usize| {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0x40;
+        bytes
+    };
+    let words = ["serve", "--listen", text(&socket), "--policy", "logged", "--log-dir", text(&log)];
+    for (what, bytes, expected) in [
+        ("the snapshot is changed", changed(first - 30), "the log is damaged at byte ".to_owned()),
+        ("a request is changed", changed(first + 20), format!("the log is damaged at byte {first}: ")),
+        ("the snapshot is cut short", whole[..first - 1].to_vec(), "the log is damaged at byte ".to_owned()),
+        ("only the beginning is left", whole[..20].to_vec(), "the log is damaged at byte 0".to_owned()),
+    ] {
+        std::fs::write(log.join("space.log"), &bytes).unwrap();
+        let (code, said) = result(quintet(words));
+        assert!(code == 65 && said.contains(&expected), "{what}: {code} {said}");
+        assert_eq!(std::fs::read(log.join("space.log")).unwrap(), bytes, "{what}: it is left as it is");
+    }
+    std::fs::write(log.join("space.log"), &whole).unwrap();
+    let _server = served(&socket, &log);
+    let mut items = crate::account::drain(&connect(&socket), "item");
+    items.sort_unstable();
+    assert!(items.into_iter().eq(0..40), "all are there, once");
 }

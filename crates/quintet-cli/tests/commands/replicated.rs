@@ -3,6 +3,7 @@
 use crate::tool::{LONG, quintet, result, text};
 use quintet::{Error, Lab, LinkAddress, Space, SpaceAddress, template, tuple};
 use quintet_testbed::{Child, TempDir};
+use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::sync::Mutex;
@@ -28,11 +29,15 @@ impl Group {
         group
     }
 
-    fn serve(&self, replica: usize) -> Child {
+    fn begin(&self, replica: usize) -> Child {
         let (number, log) = (replica.to_string(), self.folder.join(replica.to_string()));
         let replicas = self.places.join(",");
         let words = ["serve", "--policy", "replicated", "--replica", &number, "--replicas", &replicas];
-        let server = quintet(words.into_iter().chain(["--log-dir", text(&log)]));
+        quintet(words.into_iter().chain(["--log-dir", text(&log)]))
+    }
+
+    fn serve(&self, replica: usize) -> Child {
+        let server = self.begin(replica);
         server.output().wait_for("serving at", LONG).unwrap_or_else(|| panic!("{}", server.output().text()));
         server
     }
@@ -103,7 +108,16 @@ fn session(
 
 #[test]
 fn no_call_fails_and_no_take_is_lost_or_repeated_whichever_leader_is_killed() {
-    let kills = std::env::var("QUINTET_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(4);
+    leaders_killed(4);
+}
+
+#[test]
+#[ignore = "takes minutes: make kill"]
+fn three_hundred_leaders_are_killed_and_no_call_fails() {
+    leaders_killed(300);
+}
+
+fn leaders_killed(kills: usize) {
     let mut group = Group::start();
     let (account, is_over) = (Mutex::<Account>::default(), AtomicBool::new(false));
     std::thread::scope(|scope| {
@@ -153,6 +167,54 @@ fn two_of_three_that_are_killed_stop_it_and_one_of_them_lets_it_go_on() {
     }
     group.servers[others[0] - 1] = group.serve(others[0]);
     assert_eq!(group.connect().count(&template!["item", ?i64]).unwrap(), 1);
+}
+
+#[test]
+fn a_full_disk_of_one_replica_holds_nobody_up() {
+    let group = Group::start();
+    let space = group.connect();
+    space.out(tuple!["item", 0i64]).unwrap();
+    let full = 1 + group.leader() % 3;
+    let replica = &group.servers[full - 1];
+    let process = Pid::from_raw(i32::try_from(replica.id()).unwrap());
+    let before = getrlimit(Resource::Fsize);
+    let limit = |bytes| prlimit(process, Resource::Fsize, Rlimit { current: bytes, ..before }).unwrap();
+    limit(Some(4_000));
+    for number in 1..300i64 {
+        space.out(tuple!["item", number]).unwrap();
+    }
+    while !replica.output().text().contains("cannot grow") {
+        replica.output().next_line(LONG).unwrap_or_else(|| panic!("{}", replica.output().text()));
+    }
+    limit(before.current);
+    // It takes what it has missed: then another one may go.
+    let mut group = group;
+    let other = (1..=3).find(|other| *other != full && *other != group.leader()).unwrap();
+    group.servers[other - 1].kill().unwrap();
+    space.out(tuple!["item", 300i64]).unwrap();
+    assert_eq!(space.count(&template!["item", ?i64]).unwrap(), 301);
+}
+
+#[test]
+fn a_replica_of_another_space_is_refused_and_neither_meets_the_others_tuples() {
+    let (mut one, mut other) = (Group::start(), Group::start());
+    one.connect().out(tuple!["of one"]).unwrap();
+    other.connect().out(tuple!["of the other"]).unwrap();
+    let strange = 1 + one.leader() % 3;
+    one.servers[strange - 1].kill().unwrap();
+    other.servers[strange - 1].kill().unwrap();
+    let log = |group: &Group| group.folder.join(format!("{strange}/space.log"));
+    let own = one.folder.join("own");
+    std::fs::rename(log(&one), &own).unwrap();
+    std::fs::copy(log(&other), log(&one)).unwrap();
+    // It may serve until it meets another one of the space.
+    let (code, said) = result(one.begin(strange));
+    assert!(code == 65 || code == 71, "{code} {said}");
+    assert!(said.contains("keeps another space"), "{said}");
+    std::fs::rename(&own, log(&one)).unwrap();
+    one.servers[strange - 1] = one.serve(strange);
+    assert_eq!(one.connect().count(&template!["of one"]).unwrap(), 1);
+    assert_eq!(one.connect().count(&template!["of the other"]).unwrap(), 0);
 }
 
 #[test]

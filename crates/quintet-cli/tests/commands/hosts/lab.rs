@@ -141,13 +141,15 @@ impl Machines {
     }
 
     pub(crate) fn program(&self, name: &str, words: &[&str]) -> Program {
+        self.program_of(env!("CARGO_BIN_EXE_quintet"), name, words)
+    }
+
+    /// Any program at this machine, and not only the command.
+    pub(crate) fn program_of(&self, path_of_program: &str, name: &str, words: &[&str]) -> Program {
         let path = std::env::var("PATH").unwrap_or_default();
         let prefix = self.ahead.iter().filter(|(machine, _)| machine == name).flat_map(|(_, words)| words);
-        let all: Vec<&str> = prefix
-            .map(String::as_str)
-            .chain([env!("CARGO_BIN_EXE_quintet")])
-            .chain(words.iter().copied())
-            .collect();
+        let all: Vec<&str> =
+            prefix.map(String::as_str).chain([path_of_program]).chain(words.iter().copied()).collect();
         let program = all[1..].iter().fold(Program::new(all[0]), Program::arg);
         let program = match &self.bed {
             None => program,

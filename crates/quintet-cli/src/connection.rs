@@ -44,7 +44,7 @@ pub(crate) struct Cluster {
 /// Which space.
 #[derive(Args, Clone, Default)]
 pub(crate) struct SpaceArguments {
-    /// Where the space is: quintet://CLUSTER, shm:PATH, unix:PATH, tcp:HOST:PORT, tls:HOST:PORT, or a path; else the setting space.address
+    /// Where the space is: quintet://CLUSTER, quintet://CLUSTER/SPACE, shm:PATH, unix:PATH, tcp:HOST:PORT, tls:HOST:PORT, or a path; else the setting space.address
     #[arg(long, value_name = "ADDRESS", value_parser = space_address)]
     space: Option<SpaceAddress>,
     #[command(flatten)]

@@ -151,9 +151,14 @@ pub struct Server {
     process: u32,
     thread: Option<JoinHandle<std::io::Result<()>>>,
     log: Option<ServedLog>,
+    /// Who may put what others run, where that was ever said: a replica says it whenever it begins to lead.
+    grants: SaidGrants,
     /// The other managers.
     others: Vec<Server>,
 }
+
+/// Shared by a server and the caller of its node.
+type SaidGrants = Arc<Mutex<Option<CodeGrants>>>;
 
 /// The log of a space that is served.
 struct ServedLog {
@@ -206,13 +211,15 @@ impl Server {
         let watched = config.log.as_ref().map(|log| LogWatch::new(log.told.clone()));
         let (watch, is_open) = watched.unzip();
         let (locked, is_released) = locked.map(LockedLog::until_released).unzip();
-        let mut node = node(config, listeners, locked, watch.clone(), spread).map_err(refused)?;
+        let grants = Arc::new(Mutex::new(config.code.as_ref().map(|code| code.grants.clone())));
+        let said = Arc::clone(&grants);
+        let mut node = node(config, listeners, locked, watch.clone(), said, spread).map_err(refused)?;
         let handle = node.handle();
         let thread = std::thread::Builder::new().name("quintet-space".to_owned()).spawn(move || node.run());
         let thread = Some(thread.map_err(refused)?);
         let log = watch.zip(is_released).map(|(watch, is_released)| ServedLog { watch, is_released });
         let (process, others) = (std::process::id(), Vec::new());
-        let mut server = Server { handle, addresses, process, thread, log, others };
+        let mut server = Server { handle, addresses, process, thread, log, grants, others };
         if let Some(is_open) = is_open {
             server.wait_for_log(&is_open)?;
         }
@@ -261,6 +268,7 @@ impl Server {
 
     /// From now on these may put what others run, and nobody else: who waits with such a tuple for room is refused. What was put before stays.
     pub fn grant_code(&self, grants: &CodeGrants) {
+        *self.grants.lock().unwrap_or_else(PoisonError::into_inner) = Some(grants.clone());
         say_grants(&self.handle, grants);
         self.others.iter().for_each(|other| say_grants(&other.handle, grants));
     }
@@ -318,6 +326,9 @@ struct Watchman {
     refused: Option<RefusalSink>,
     log: Option<LogWatch>,
     leader: Option<LeaderSink>,
+    /// Which of the replicas this one is, and what it says when it begins to lead: before, nothing that is said to it is agreed on.
+    replica: Option<u8>,
+    grants: SaidGrants,
     /// Ended where the log cannot be kept any more: who waits for an answer is not to wait for ever.
     node: NodeHandle,
 }
@@ -333,6 +344,10 @@ impl Protocol for Watchman {
                 let leader = Leader::decode_all(frame.body).ok();
                 let number = leader.and_then(|Leader(node)| u8::try_from(node?.0).ok());
                 self.leader.iter().for_each(|told| told(number));
+                if number.is_some() && number == self.replica {
+                    let grants = self.grants.lock().unwrap_or_else(PoisonError::into_inner);
+                    grants.iter().for_each(|grants| say_grants(&self.node, grants));
+                }
             }
             (LOG_NEWS, _, Some(log)) if LogNews::decode_all(frame.body).is_ok_and(|news| log.hear(&news)) => {
                 self.node.stop();
@@ -352,6 +367,7 @@ fn node(
     listeners: Vec<Box<dyn Listener>>,
     locked: Option<LockedLog>,
     log: Option<LogWatch>,
+    grants: SaidGrants,
     spread: Option<Spread<'_>>,
 ) -> std::io::Result<Node> {
     // Replicas do the same with the same, and are made alike: all of them hash by one key, which is no secret.
@@ -401,7 +417,9 @@ fn node(
     if config.code.is_some() || log.is_some() {
         let refused = config.code.as_ref().map(|code| Arc::clone(&code.refused));
         let leader = config.replication.as_ref().and_then(|replication| replication.told.clone());
-        node.add(PORT_CALLERS, Instance::new(Watchman { refused, log, leader, node: node.handle() }));
+        let replica = config.replication.as_ref().map(|replication| replication.replica);
+        let watchman = Watchman { refused, log, leader, replica, grants, node: node.handle() };
+        node.add(PORT_CALLERS, Instance::new(watchman));
     }
     if let Some(CodeWatch { grants, .. }) = &config.code {
         say_grants(&node.handle(), grants);

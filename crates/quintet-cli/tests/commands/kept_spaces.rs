@@ -3,7 +3,7 @@
 use crate::account::{drain, kills_under_clients, number};
 use crate::cluster::machine::{Machine, object};
 use crate::tool::{LONG, wait_until, wait_until_gone};
-use quintet::{Lab, LinkConfig, Space, SpaceAddress, template, tuple};
+use quintet::{Code, Lab, LinkConfig, Space, SpaceAddress, template, tuple};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::net::TcpListener;
@@ -70,6 +70,11 @@ fn a_space_on_one_disk_and_one_on_three_are_created_found_listed_and_removed() {
         on_b.out(tuple![name, 7i64]).unwrap();
         assert_eq!(on_c.take(&template![name, ?i64]).unwrap(), tuple![name, 7i64]);
         on_c.out(tuple!["left", 1i64]).unwrap();
+        // What others would run is for machines that were granted that, in every space of the cluster.
+        let error = on_c.out(tuple!["quintet.task", 1i64]).expect_err("c may only be in");
+        assert_eq!(error.code(), Code::NotAllowed, "{name}: {error}");
+        wait_until(|| space(&a, name).out(tuple!["quintet.task", 1i64]).is_ok());
+        space(&a, name).take(&template!["quintet.task", ?i64]).unwrap();
         let shown = object(&c.does(&["space", "show", name, "--json"]));
         assert_eq!(shown["tuples"], 1, "{shown}");
     }

@@ -379,7 +379,7 @@ fn what_cannot_be_reached_is_refused_with_what_to_do() {
     let status = |space| a.ask(&["status", "--space", space], &[]);
     let (code, said) = status("quintet://lab");
     assert!(code == 65 && said.contains("no cluster named lab") && said.contains("quintet join"), "{said}");
-    let (code, said) = status("quintet://lab/x");
+    let (code, said) = status("quintet://lab/x/y");
     assert!(code == 64 && said.contains("quintet:///path"), "{said}");
     a.does(&["init", "lab", "--machine", "a"]);
     let (code, said) = status("quintet://lab");

@@ -24,9 +24,8 @@ fn peer(node: u16, address: &str) -> String {
 #[test]
 fn the_only_agent_that_runs_names_the_cluster() {
     let home = home("node = 1\n");
-    let found = || {
-        SpaceAddress::of_running_agent(&|name| (name == "XDG_CONFIG_HOME").then(|| home.path().into()))
-    };
+    let found =
+        || SpaceAddress::of_running_agent(&|name| (name == "XDG_CONFIG_HOME").then(|| home.path().into()));
     assert_eq!(found(), None, "none runs");
     let lab = home.join("quintet/lab");
     let agent = UnixListener::bind(agent_socket(&lab)).expect("the folder is there");
@@ -48,9 +47,7 @@ fn the_machine_with_the_lowest_number_serves() {
     assert_eq!(own.address, LinkAddress::SharedMemory(socket));
     let others = format!("node = 2\n{}{}", peer(7, "d:1"), peer(1, "[::1]:7400"));
     std::fs::write(home.join("quintet/lab/agent.toml"), others).expect("the folder is there");
-    for address in
-        ["quintet://lab".to_owned(), format!("quintet://{}/quintet/lab", home.path().display())]
-    {
+    for address in ["quintet://lab".to_owned(), format!("quintet://{}/quintet/lab", home.path().display())] {
         let other = locate(&home, &address).expect("another machine serves");
         assert_eq!(other.address.to_string(), "tls:[::1]:7401");
         assert!(!other.address.wants_identity(), "it proves who it is");
@@ -118,11 +115,7 @@ fn kept(name: &str, number: u64, slot: u16, replicas: &[u16]) -> String {
 #[test]
 fn spaces_that_machines_keep_are_behind_their_agents_with_a_number_of_their_own() {
     let of = |spaces: &str| {
-        format!(
-            "node = 2\naddress = \"c:7500\"\n{}{}{spaces}",
-            peer(1, "[::1]:7400"),
-            peer(7, "d:1")
-        )
+        format!("node = 2\naddress = \"c:7500\"\n{}{}{spaces}", peer(1, "[::1]:7400"), peer(7, "d:1"))
     };
     let home = home(&of(&(kept("orders", 9, 0, &[7]) + &kept("jobs", 12, 1, &[2, 1, 7]))));
     let orders = locate(&home, "quintet://lab/orders").expect("it is kept");

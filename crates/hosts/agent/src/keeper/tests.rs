@@ -1,4 +1,5 @@
 use super::*;
+use crate::record::Peer;
 use quintet_contract::{Incarnation, Input, Outbox, Protocol, Time};
 use quintet_identity::create;
 use quintet_membership::{Member, Suspicion};

@@ -1,7 +1,7 @@
 //! Clients that put, take and do tasks while something is killed under them again and again, and what they were told: it has to be so.
 
 use crate::tool::LONG;
-use quintet::{Space, Tuple, template, tuple};
+use quintet::{Outcome, Space, Tuple, template, tuple};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,6 +9,8 @@ use std::sync::mpsc::{Sender, channel};
 
 /// Clients at a time, each with a connection of its own.
 const CLIENTS: i64 = 3;
+/// Takes that are under way at once.
+const AT_ONCE: usize = 200;
 /// More than any of them puts.
 const ITEMS: i64 = 1_000_000;
 
@@ -27,11 +29,20 @@ pub(crate) fn number(tuple: &Tuple) -> i64 {
     i64::try_from(tuple[1].clone()).unwrap()
 }
 
-/// Everything that matches, taken.
+/// Everything that matches, taken: many takes at once, which share syncs.
 pub(crate) fn drain(space: &Space, name: &str) -> Vec<i64> {
-    std::iter::from_fn(|| space.take_if(&template![name, ?i64]).unwrap())
-        .map(|tuple| number(&tuple))
-        .collect()
+    let template = template![name, ?i64];
+    let mut taken = Vec::new();
+    loop {
+        let begun: Vec<_> = (0..AT_ONCE).map(|_| space.begin().take_if(&template).unwrap()).collect();
+        for take in begun {
+            match take.finish().unwrap() {
+                Outcome::Tuple(tuple, _) => taken.push(number(&tuple)),
+                Outcome::NoMatch => return taken,
+                other => panic!("{other:?}"),
+            }
+        }
+    }
 }
 
 /// A client that puts, takes and does tasks until it is stopped, and to whom nothing may fail; each round is told.
@@ -79,9 +90,14 @@ pub(crate) fn kills_under_clients(connect: impl Fn() -> Space, kills: i64, mut k
         is_over.store(true, Ordering::Relaxed);
     });
     let space = connect();
-    let (items, done) = (drain(&space, "item"), drain(&space, "done"));
+    let counted = |name| {
+        let mut counts = BTreeMap::<i64, usize>::new();
+        drain(&space, name).into_iter().for_each(|number| *counts.entry(number).or_default() += 1);
+        counts
+    };
+    let (items, done) = (counted("item"), counted("done"));
     for (number, item) in account.lock().unwrap().iter() {
-        let count = |all: &[i64]| all.iter().filter(|left| *left == number).count();
+        let count = |all: &BTreeMap<i64, usize>| all.get(number).copied().unwrap_or(0);
         assert!(
             item.is_put && count(&items) + item.taken == 1,
             "item {number}: {item:?}, {} left",

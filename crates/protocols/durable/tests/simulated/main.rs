@@ -270,14 +270,14 @@ fn explore_all(seeds: core::ops::Range<u64>) {
 
 #[test]
 fn what_was_acknowledged_is_there_whenever_the_server_ends() {
-    explore_all(0..400);
+    explore_all(0..200);
 }
 
 /// Many more, for `make explore`.
 #[test]
 #[ignore = "takes a minute"]
 fn what_was_acknowledged_is_there_in_many_more_schedules() {
-    explore_all(400..40_000);
+    explore_all(200..40_000);
 }
 
 #[cfg(feature = "seeded-defects")]

@@ -174,11 +174,11 @@ fn refusals_break_nothing(seeds: std::ops::Range<u64>) {
 
 #[test]
 fn random_schedules_in_which_refusals_are_true_or_false_break_nothing() {
-    refusals_break_nothing(0..300);
+    refusals_break_nothing(0..100);
 }
 
 #[test]
 #[ignore = "takes minutes"]
 fn many_more_schedules_of_refusals_break_nothing() {
-    refusals_break_nothing(seeds(300..10_000));
+    refusals_break_nothing(seeds(100..10_000));
 }

@@ -10,6 +10,8 @@ const EDGES: &[(&str, &[&str])] = &[
     // Tables without behaviour.
     ("errors", &[]),
     ("settings", &["errors"]),
+    // A checker of what clients saw, whatever it was that they asked.
+    ("linearizability", &[]),
     // The format of a viewer.
     ("perfetto", &[]),
     // Keys and certificates, as files.
@@ -185,8 +187,18 @@ const EDGES: &[(&str, &[&str])] = &[
 ];
 
 /// What tests of any crate may use besides, wherever they stand: they end in no program.
-const FOR_TESTS: [&str; 9] =
-    ["testbed", "identity", "session", "simulate", "link", "wire", "messaging", "tuple-space", "launch"];
+const FOR_TESTS: [&str; 10] = [
+    "testbed",
+    "identity",
+    "session",
+    "simulate",
+    "link",
+    "wire",
+    "messaging",
+    "tuple-space",
+    "launch",
+    "linearizability",
+];
 
 /// Dependencies that the list does not allow, rows that name what stands below them, crates without a row.
 pub(super) fn faults(files: &[File]) -> Vec<String> {

@@ -1,7 +1,6 @@
 //! Routers and managers together, on a network whose every order is drawn.
 
 mod further;
-mod history;
 mod network;
 mod random_runs;
 mod rules;

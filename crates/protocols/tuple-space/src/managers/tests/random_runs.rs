@@ -1,16 +1,18 @@
 //! Random clients on a random network: whatever happens, it is what one space could have done.
 
-use super::history::{Act, Event, Partition, Purpose, is_linearizable};
 use super::network::Network;
 use crate::{Answer, LeaseId, Request, SpaceConfig, Template, Tuple, Value, Wait, template, tuple};
 use quintet_contract::{Random, Span};
 use quintet_errors::Code;
+use quintet_linearizability::{Act, Order, Partition, Pattern, Purpose, check};
 
 const MANAGERS: usize = 3;
 const CLIENTS: usize = 3;
 const KEYS: u64 = 3;
 /// Requests that a client has under way at most.
 const AT_ONCE: usize = 3;
+
+type Event = quintet_linearizability::Event<Act>;
 
 /// A request under way.
 struct Asked {
@@ -115,11 +117,11 @@ impl Run {
                 let (signature, _) = self.partition();
                 let template = asking(signature, None);
                 let token = self.network.ask(client, &Request::Count { template: &template });
-                (Act::Count(signature, 0), token)
+                (Act::Count(Pattern::of(signature), 0), token)
             }
             _ => self.query(client),
         };
-        let event = Event { client, act, asked: self.clock, answered: None };
+        let event = Event { client: client as u32, act, asked: self.clock, answered: None };
         self.asked.push(Asked { client, token, event, is_cancelled: false });
     }
 
@@ -127,7 +129,7 @@ impl Run {
         let (partition, number) = (self.partition(), self.number());
         let tuples = [stored(partition, number)];
         (
-            Act::Out(partition, number),
+            Act::out(partition, number),
             self.network.ask(client, &Request::Out { deadline: None, tuples: &tuples }),
         )
     }
@@ -135,12 +137,13 @@ impl Run {
     fn end_lease(&mut self, held: usize) -> (Act, u64) {
         let Held { client, number, lease } = self.held.remove(held);
         if self.draw(2) == 0 {
-            return (Act::Release(number), self.network.ask(client, &Request::Release { lease }));
+            return (Act::Return(vec![number]), self.network.ask(client, &Request::Release { lease }));
         }
         let (partition, result) = (self.partition(), self.number());
         let tuples = [stored(partition, result)];
         let token = self.network.ask(client, &Request::Ack { lease, deadline: None, tuples: &tuples });
-        (Act::Acknowledge(number, partition, result), token)
+        let (leased, puts) = (vec![number], vec![(partition, result)]);
+        (Act::Commit { leased, witnessed: Vec::new(), puts, happened: true }, token)
     }
 
     fn query(&mut self, client: usize) -> (Act, u64) {
@@ -156,7 +159,7 @@ impl Run {
             _ => (Purpose::Take, Request::Take { wait, lease: None, template: &template }),
         };
         let token = self.network.ask(client, &request);
-        (Act::Query { signature, key, purpose, found: None }, token)
+        (Act::Query { of: vec![Pattern { signature, key }], purpose, found: None }, token)
     }
 
     fn cancel(&mut self, client: usize) {
@@ -184,7 +187,7 @@ impl Run {
                     }
                 }
                 (Act::Query { .. }, Answer::NoMatch)
-                | (Act::Out(..) | Act::Acknowledge(..) | Act::Release(_), Answer::Done) => {}
+                | (Act::Out(..) | Act::Commit { .. } | Act::Return(_), Answer::Done) => {}
                 (Act::Count(_, count), Answer::Count(counted)) => *count = *counted,
                 (Act::Query { .. }, Answer::Error(refusal)) if refusal.code == Code::Cancelled => continue,
                 (act, answer) => panic!("{act:?} was answered with {answer:?}"),
@@ -202,10 +205,10 @@ impl Run {
         self.clock += 1;
         self.hear();
         for asked in &self.asked {
-            let Act::Query { signature, key, .. } = asked.event.act else {
+            let Act::Query { of, .. } = &asked.event.act else {
                 return Err(format!("{:?} has no answer", asked.event));
             };
-            let template = asking(signature, key);
+            let template = asking(of[0].signature, of[0].key);
             let count = self.network.call(0, &Request::Count { template: &template });
             if count != Some(Answer::Count(0)) {
                 return Err(format!("{:?} waits for what is there: {count:?}", asked.event));
@@ -218,13 +221,12 @@ impl Run {
                 return Err("no count".to_owned());
             };
             self.clock += 2;
-            let (act, answered) = (Act::Count(signature, count), Some(self.clock));
+            let (act, answered) = (Act::Count(Pattern::of(signature), count), Some(self.clock));
             self.history.push(Event { client: 0, act, asked: self.clock - 1, answered });
         }
-        if is_linearizable(&self.history) {
-            Ok(self.network)
-        } else {
-            Err(format!("not one space: {:#?}", self.history))
+        match check(&quintet_linearizability::Space { order: Order::OfPartitions }, &self.history) {
+            Ok(()) => Ok(self.network),
+            Err(fault) => Err(format!("not one space: {fault}: {:#?}", self.history)),
         }
     }
 }

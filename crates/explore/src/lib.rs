@@ -26,6 +26,7 @@
 //! | `plan.rs`, `fault.rs` | what choices make of it: links, limits, clients; what goes wrong |
 //! | `shrink.rs`, `clients.rs`, `sequence.rs` | from a large failing schedule to a small one; choices as files |
 //! | `system.rs` and its folder | [`system`]: protocols of one's own, explored in the same way |
+//! | `spaces.rs` and its folder | [`spaces`]: spaces with a log, with replicas, with several managers |
 //! | `client.rs`, `behaviour.rs`, `group.rs` | a client as a protocol; what it wants; its groups |
 //! | `network.rs` | the manager, the clients, and the layers between them in the simulated host |
 //! | `books.rs` | what was lent, and whether it came back |
@@ -52,6 +53,7 @@ mod report;
 mod run;
 mod sequence;
 mod shrink;
+pub mod spaces;
 pub mod system;
 
 pub use check::Rule;

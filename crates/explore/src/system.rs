@@ -33,7 +33,7 @@ pub use quintet_wire::registry::{PORT_CALLERS, PORT_USER, USER};
 pub use report::{Failure, Options, Origin, Report, Shrunk, Size, explore, explore_while, replay, shrink};
 pub use run::View;
 
-use quintet_contract::{Frame, Kind, NodeId, Port, Protocol, Span, Token};
+use quintet_contract::{Frame, Kind, NodeId, OwnedFrame, Port, Protocol, Span, Token};
 use std::fmt::Write;
 use std::ops::RangeInclusive;
 
@@ -62,6 +62,32 @@ pub trait System {
         Faults::all()
     }
 
+    /// What may befall a node, of what may go wrong; how many are down at once is for all of them together. Default: all of it.
+    fn faults_of(&self, _node: NodeId) -> Faults {
+        self.faults()
+    }
+
+    /// By what two nodes are joined. Default: by a link that does all that it may.
+    fn link(&self, _one: NodeId, _other: NodeId) -> Joined {
+        Joined::Lossy
+    }
+
+    /// To which node the host of one makes a link that is made when it is needed: asked every few milliseconds while the node has none. `tries` were made
+    /// before. Default: to none so far.
+    fn dials(&self, _node: NodeId, _tries: u64, _view: &View<'_, Self::Node>) -> Option<NodeId> {
+        None
+    }
+
+    /// How much is asked, how fast, and within which time something goes wrong. Default: the default.
+    fn pace(&self) -> Pace {
+        Pace::default()
+    }
+
+    /// For how long nodes are left alone in the beginning: nothing is asked, and nothing goes wrong but what links do. Default: not at all.
+    fn begins_after(&self) -> Span {
+        Span::ZERO
+    }
+
     /// What a caller at a node asks, as `draw` decides; none: nothing this time. An answer carries the call's token.
     fn request(&self, call: Call, ledger: &mut Self::Ledger, draw: &mut Chooser) -> Option<Request>;
 
@@ -80,6 +106,20 @@ pub trait System {
     /// What does not.
     fn always(&self, _view: &View<'_, Self::Node>, _ledger: &Self::Ledger) -> Result<(), Broken> {
         Ok(())
+    }
+
+    /// Whether nothing is under way that the end of a run waits for: then it waits no longer. Default: it waits for as long as nodes are left alone.
+    fn has_settled(&self, _ledger: &Self::Ledger) -> bool {
+        false
+    }
+
+    /// What is asked in the end, when all faults have ended, all nodes are up, and [`settles_within`](System::settles_within) has passed: of which node, and
+    /// under which token. Asked for again, when as much time has passed, until it is nothing. Default: nothing.
+    ///
+    /// # Errors
+    /// What must hold by then and does not.
+    fn in_the_end(&self, _ledger: &mut Self::Ledger) -> Result<Vec<(NodeId, OwnedFrame)>, Broken> {
+        Ok(Vec::new())
     }
 
     /// What holds when all faults have ended, all nodes are up, and [`settles_within`](System::settles_within) has passed. Default: nothing.
@@ -160,6 +200,37 @@ impl Broken {
     pub fn new(rule: &str, found: impl Into<String>) -> Broken {
         Broken { rule: rule.to_owned(), found: found.into() }
     }
+}
+
+/// How much is asked, and when.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pace {
+    /// How many requests the callers of a node make at most; a number from 1 on is drawn. Default 12.
+    pub requests: u64,
+    /// The longest time between two of them: one of these is drawn, the first being the simplest. Default 1, 0.2 and 10 ms.
+    pub gaps: [Span; 3],
+    /// Faults begin within this time. Default 60 ms.
+    pub faults_within: Span,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        let gaps = [Span::from_millis(1), Span::from_micros(200), Span::from_millis(10)];
+        Pace { requests: 12, gaps, faults_within: Span::from_millis(60) }
+    }
+}
+
+/// By what two nodes are joined.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Joined {
+    /// A link that delays, loses, doubles and reorders frames, and is cut, as far as [`Faults`] allow.
+    Lossy,
+    /// A link that delays frames and does nothing else to them. It ends with either node, who are told when all that was under way has come.
+    Reliable,
+    /// The same, but there is none until one is [made](System::dials).
+    Dialled,
+    /// Nothing.
+    Apart,
 }
 
 /// What may go wrong in runs.

@@ -98,7 +98,24 @@ const EDGES: &[(&str, &[&str])] = &[
         ],
     ),
     // Tools.
-    ("explore", &["contract", "wire", "errors", "session", "messaging", "tuple-space", "simulate", "stack"]),
+    (
+        "explore",
+        &[
+            "contract",
+            "wire",
+            "errors",
+            "linearizability",
+            "session",
+            "messaging",
+            "tuple-space",
+            "durable",
+            "raft",
+            "resume",
+            "replicated",
+            "simulate",
+            "stack",
+        ],
+    ),
     ("model", &["perfetto", "contract", "errors", "simulate"]),
     (
         "predict",

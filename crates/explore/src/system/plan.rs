@@ -1,11 +1,10 @@
 //! What choices make of a run: its nodes, its links and its faults.
 
-use super::Faults;
+use super::{Faults, Joined, System};
 use crate::plan::streams;
 use quintet_contract::{NodeId, Span};
 use quintet_simulate::{Choices, Chooser, LinkModel};
 use std::fmt;
-use std::ops::RangeInclusive;
 
 /// The most faults of a run.
 const MOST: usize = 6;
@@ -69,24 +68,41 @@ impl Fault {
 }
 
 impl Plan {
-    pub(super) fn draw(choices: &Choices, nodes: &RangeInclusive<u16>, allowed: Faults) -> Plan {
+    pub(super) fn draw(choices: &Choices, system: &impl System) -> Plan {
+        let (nodes, allowed) = (&system.nodes(), system.faults());
         let world = &mut choices.stream(streams::WORLD);
         let (least, most) = (*nodes.start().max(&1), *nodes.end());
         // The first of all, where a search for smaller runs finds it.
         let more = world.below(u64::from(most.saturating_sub(least)) + 1);
         let nodes = least + u16::try_from(more).expect("it is below the largest number");
         let link = draw_link(world, allowed);
-        let gap_us = *world.pick(&[1_000, 200, 10_000]);
-        let requests = 1 + world.below(12);
+        let pace = system.pace();
+        let gap_us = world.pick(&pace.gaps).0 / 1_000;
+        let requests = 1 + world.below(pace.requests);
         let seed = world.below(1 << 32);
         let clocks = (1..=nodes).map(|node| draw_clock(choices, node, allowed)).collect();
-        let faults = Drawn::new(nodes, allowed).draw(&mut choices.stream(streams::FAULTS));
+        let patience = patience(system, nodes, link);
+        let drawn = Drawn {
+            patience,
+            begin: system.begins_after(),
+            within: pace.faults_within,
+            ..Drawn::new(nodes, allowed)
+        };
+        let faults = drawn.draw(&mut choices.stream(streams::FAULTS), &|node| system.faults_of(node));
         Plan { seed, nodes, link, clocks, gap_us, requests, faults }
     }
 
     pub(super) fn ids(&self) -> impl Iterator<Item = NodeId> + use<> {
         (1..=self.nodes).map(NodeId)
     }
+}
+
+/// How long what is under way takes at most, where its receivers are told of its sender's end after it has come.
+fn patience(system: &impl System, nodes: u16, link: LinkModel) -> Span {
+    let is_reliable =
+        |(a, b)| matches!(system.link(NodeId(a), NodeId(b)), Joined::Reliable | Joined::Dialled);
+    let mut pairs = (1..=nodes).flat_map(|a| (a + 1..=nodes).map(move |b| (a, b)));
+    if pairs.any(is_reliable) { Span(link.delay_max.0 + BREATH.0) } else { Span::ZERO }
 }
 
 fn draw_link(world: &mut Chooser, allowed: Faults) -> LinkModel {
@@ -121,10 +137,28 @@ enum Sort {
     Cut,
 }
 
+/// What may befall a node, with weights.
+fn sorts(Faults { crashes, stops, pauses, cuts, .. }: Faults) -> [(u32, Sort); 5] {
+    let weight = |allowed, weight| if allowed { weight } else { 0 };
+    [
+        (weight(pauses, 20), Sort::Pause),
+        (weight(stops, 20), Sort::Stop),
+        (weight(crashes, 40), Sort::Crash),
+        (weight(cuts, 25), Sort::Divide),
+        (weight(cuts, 15), Sort::Cut),
+    ]
+}
+
 /// Faults that are drawn one after the other, so that they leave each other alone.
 struct Drawn {
     nodes: u16,
     allowed: Faults,
+    /// What is under way takes no longer.
+    patience: Span,
+    /// Before the first fault.
+    begin: Span,
+    /// In so much time from then on faults begin.
+    within: Span,
     faults: Vec<(Span, Fault)>,
     /// When nodes are down or still.
     down: Vec<(NodeId, Span, Span)>,
@@ -134,20 +168,21 @@ struct Drawn {
 
 impl Drawn {
     fn new(nodes: u16, allowed: Faults) -> Drawn {
-        Drawn { nodes, allowed, faults: Vec::new(), down: Vec::new(), whole: Span::ZERO }
+        let (patience, begin, within) = (Span::ZERO, Span::ZERO, Span::ZERO);
+        Drawn {
+            nodes,
+            allowed,
+            patience,
+            begin,
+            within,
+            faults: Vec::new(),
+            down: Vec::new(),
+            whole: Span::ZERO,
+        }
     }
 
-    fn draw(mut self, chooser: &mut Chooser) -> Vec<(Span, Fault)> {
-        let Faults { crashes, stops, pauses, cuts, .. } = self.allowed;
-        let weight = |allowed, weight| if allowed { weight } else { 0 };
-        let sorts = [
-            (weight(pauses, 20), Sort::Pause),
-            (weight(stops, 20), Sort::Stop),
-            (weight(crashes, 40), Sort::Crash),
-            (weight(cuts, 25), Sort::Divide),
-            (weight(cuts, 15), Sort::Cut),
-        ];
-        if sorts.iter().all(|(weight, _)| *weight == 0) {
+    fn draw(mut self, chooser: &mut Chooser, allowed_of: &dyn Fn(NodeId) -> Faults) -> Vec<(Span, Fault)> {
+        if sorts(self.allowed).iter().all(|(weight, _)| *weight == 0) {
             return self.faults;
         }
         for _ in 0..MOST {
@@ -156,16 +191,19 @@ impl Drawn {
                 break;
             }
             // The second of the group, where a search for smaller runs finds it.
-            let node = 1 + u16::try_from(chooser.below(self.nodes.into())).unwrap_or(0);
-            let sort = *chooser.weighted(&sorts);
-            self.add(sort, NodeId(node), chooser);
+            let node = NodeId(1 + u16::try_from(chooser.below(self.nodes.into())).unwrap_or(0));
+            let sorts = sorts(allowed_of(node));
+            if sorts.iter().any(|(weight, _)| *weight > 0) {
+                let sort = *chooser.weighted(&sorts);
+                self.add(sort, node, chooser);
+            }
         }
         self.faults.sort_by_key(|(at, _)| *at);
         self.faults
     }
 
     fn add(&mut self, sort: Sort, node: NodeId, chooser: &mut Chooser) {
-        let at = Span::from_micros(500 + chooser.below(60_000));
+        let at = Span(self.begin.0 + Span::from_micros(500 + chooser.below(self.within.0 / 1_000)).0);
         let (least, most) = *chooser.pick(&[(1_000, 5_000), (5_000, 50_000), (50_000, 300_000)]);
         let lasting = Span::from_micros(least + chooser.below(most - least));
         match sort {
@@ -175,7 +213,8 @@ impl Drawn {
             }
             Sort::Stop | Sort::Crash => {
                 let remembers = sort == Sort::Stop;
-                let notice = Span::from_micros(chooser.below(lasting.0 / 1_000));
+                let notice = Span(Span::from_micros(chooser.below(lasting.0 / 1_000)).0 + self.patience.0);
+                let lasting = Span(lasting.0 + 2 * self.patience.0);
                 let down = Fault::Down { node, notice, remembers };
                 self.strike(at, lasting, node, (down, Fault::Up { node, remembers }));
             }

@@ -4,10 +4,10 @@ use super::history::{History, What};
 use super::panics::caught;
 use super::plan::{Fault, Plan};
 use super::watched::{Answers, Callers, STEP, Watched};
-use super::{Birth, Broken, Call, PORT_CALLERS, System};
+use super::{Birth, Broken, Call, Joined, PORT_CALLERS, System};
 use crate::plan::streams;
 use quintet_contract::{Address, Bytes, NodeId, OwnedFrame, Port, Span, Time, Token};
-use quintet_simulate::{Choices, Chooser, Distribution, Hosted, Picos, Restart, Simulation};
+use quintet_simulate::{Choices, Chooser, Distribution, Hosted, LinkModel, Picos, Restart, Simulation};
 
 /// The rule of those who panic.
 pub(super) const NO_PANIC: &str = "nothing panics";
@@ -17,6 +17,10 @@ const ENDS: &str = "a run comes to its end";
 const STEP_COST: Span = Span::from_micros(1);
 /// The slowness of a node that is as fast as usual, in thousandths.
 const USUAL: u64 = 1_000;
+/// How often it is looked whether a node without a link is to have one.
+const DIALS_EVERY: Span = Span::from_millis(5);
+/// What a link takes that loses nothing, in one frame.
+const LONGEST_BULK: usize = 1 << 24;
 
 /// What came of a run.
 pub(super) struct Outcomes {
@@ -40,7 +44,7 @@ pub(super) fn run<S: System>(
     events_limit: u64,
     keeps_history: bool,
 ) -> Outcomes {
-    let plan = Plan::draw(choices, &system.nodes(), system.faults());
+    let plan = Plan::draw(choices, system);
     let history = History::new(keeps_history);
     let mut counted = Counted::default();
     let found = caught(|| {
@@ -119,6 +123,8 @@ struct Life {
     is_up: bool,
     next_request: Time,
     requests_left: u64,
+    /// Links that were made for it when they were needed.
+    dialled: u64,
 }
 
 struct Run<'a, S: System> {
@@ -132,6 +138,9 @@ struct Run<'a, S: System> {
     wants: Vec<Chooser>,
     counted: Counted,
     events_limit: u64,
+    /// Pairs of nodes that have links when they need them, the one that makes them first, and whether they have had one.
+    dialling: Vec<(NodeId, NodeId, bool)>,
+    next_dial: Time,
 }
 
 impl<'a, S: System> Run<'a, S> {
@@ -148,6 +157,7 @@ impl<'a, S: System> Run<'a, S> {
             is_up: true,
             next_request: Time::ZERO,
             requests_left: plan.requests,
+            dialled: 0,
         };
         let wants = |node: NodeId| choices.stream(streams::WANTS + u64::from(node.0));
         let mut run = Run {
@@ -161,6 +171,8 @@ impl<'a, S: System> Run<'a, S> {
             wants: plan.ids().map(wants).collect(),
             counted: Counted::default(),
             events_limit,
+            dialling: Vec::new(),
+            next_dial: Time::ZERO,
         };
         for (node, (offset, drift)) in plan.ids().zip(&plan.clocks) {
             let (here, born) = (run.address(node), run.born(node, 1));
@@ -172,13 +184,34 @@ impl<'a, S: System> Run<'a, S> {
             run.set_costs(node);
         }
         for (here, there) in plan.ids().flat_map(|a| (a.0 + 1..=plan.nodes).map(move |b| (a, NodeId(b)))) {
-            let (here, there) = (run.address(here), run.address(there));
-            run.simulation.connect(here, there, plan.link);
+            run.join(here, there);
         }
         for index in 0..run.lives.len() {
             run.put_off(index);
         }
         run
+    }
+
+    fn join(&mut self, one: NodeId, other: NodeId) {
+        let model = match self.system.link(one, other) {
+            Joined::Lossy => self.plan.link,
+            Joined::Reliable => self.reliable_link(),
+            // Who has the higher number makes it.
+            Joined::Dialled => return self.dialling.push((other, one, false)),
+            Joined::Apart => return,
+        };
+        self.simulation.connect(self.address(one), self.address(other), model);
+    }
+
+    fn reliable_link(&self) -> LinkModel {
+        let LinkModel { delay_min, delay_max, .. } = self.plan.link;
+        LinkModel {
+            delay_min,
+            delay_max,
+            max_bulk_bytes: LONGEST_BULK,
+            may_be_cut: true,
+            ..LinkModel::default()
+        }
     }
 
     fn address(&self, node: NodeId) -> Address {
@@ -219,8 +252,29 @@ impl<'a, S: System> Run<'a, S> {
             }
             self.look()?;
         }
-        self.run_to(self.simulation.now() + self.system.settles_within())?;
+        self.settle()?;
+        loop {
+            let asked = self.system.in_the_end(&mut self.ledger)?;
+            if asked.is_empty() {
+                break;
+            }
+            for (node, frame) in asked {
+                self.counted.requests += 1;
+                self.simulation.inject(self.address(node), frame);
+            }
+            self.settle()?;
+        }
         self.system.at_rest(&self.view(), &self.ledger)
+    }
+
+    /// Leaves the nodes alone, for as long as something is under way.
+    fn settle(&mut self) -> Result<(), Broken> {
+        let end = self.simulation.now() + self.system.settles_within();
+        while self.simulation.now() < end && !self.system.has_settled(&self.ledger) {
+            let next = self.simulation.now() + DIALS_EVERY;
+            self.run_to(next.min(end))?;
+        }
+        Ok(())
     }
 
     fn view(&self) -> View<'_, S::Node> {
@@ -236,6 +290,9 @@ impl<'a, S: System> Run<'a, S> {
     fn run_to(&mut self, end: Time) -> Result<(), Broken> {
         while let Some(at) = self.simulation.next_at().filter(|at| *at <= Picos::reaching(end)) {
             self.history.set_now(at.time());
+            if at.time() >= self.next_dial && !self.dialling.is_empty() {
+                self.dial();
+            }
             let goes_on = self.simulation.step();
             self.look()?;
             if !goes_on || self.simulation.events() >= self.events_limit {
@@ -246,6 +303,41 @@ impl<'a, S: System> Run<'a, S> {
         self.simulation.run_for(end.since(self.simulation.now()));
         self.history.set_now(self.simulation.now());
         Ok(())
+    }
+
+    /// Makes a link for each node that is to have one and has none.
+    fn dial(&mut self) {
+        self.next_dial = self.simulation.now() + DIALS_EVERY;
+        for index in 0..self.lives.len() {
+            let Life { node, is_up, dialled, .. } = self.lives[index];
+            let mut own = self.dialling.iter().filter(|(from, ..)| *from == node).peekable();
+            if !is_up || own.peek().is_none() || own.any(|pair| self.is_linked(*pair)) {
+                continue;
+            }
+            if let Some(to) = self.system.dials(node, dialled, &self.view()) {
+                self.lives[index].dialled += 1;
+                self.make_link(node, to);
+            }
+        }
+    }
+
+    fn is_linked(&self, (from, to, had_one): (NodeId, NodeId, bool)) -> bool {
+        let is_up = self.lives.iter().any(|life| life.node == to && life.is_up);
+        had_one && is_up && !self.simulation.is_closed(from, to)
+    }
+
+    /// Nothing comes of it if the other is down.
+    fn make_link(&mut self, from: NodeId, to: NodeId) {
+        let (here, there, model) = (self.address(from), self.address(to), self.reliable_link());
+        let is_up = self.lives.iter().any(|life| life.node == to && life.is_up);
+        let Some(pair) = self.dialling.iter_mut().find(|pair| (pair.0, pair.1) == (from, to)) else { return };
+        if !is_up {
+            return;
+        }
+        match core::mem::replace(&mut pair.2, true) {
+            true => self.simulation.connect_again(from, to, model),
+            false => self.simulation.connect(here, there, model),
+        }
     }
 
     fn look(&mut self) -> Result<(), Broken> {
@@ -274,7 +366,9 @@ impl<'a, S: System> Run<'a, S> {
             life.requests_left = 0;
             return;
         }
-        life.next_request = self.simulation.now() + Span::from_micros(1 + wants.below(self.plan.gap_us));
+        let begin = Time::ZERO + self.system.begins_after();
+        life.next_request =
+            self.simulation.now().max(begin) + Span::from_micros(1 + wants.below(self.plan.gap_us));
     }
 
     fn ask(&mut self, index: usize) {
@@ -304,10 +398,20 @@ impl<'a, S: System> Run<'a, S> {
             Fault::GoOn { node } => self.slow_down(*node, USUAL),
             Fault::Divide { apart } => {
                 let (far, near): (Vec<_>, Vec<_>) = self.plan.ids().partition(|node| apart.contains(node));
-                self.simulation.partition(&[&near, &far]);
+                for (one, other) in near.iter().flat_map(|one| far.iter().map(move |other| (*one, *other))) {
+                    self.cut(one, other);
+                    self.cut(other, one);
+                }
             }
-            Fault::Cut { from, to } => self.simulation.set_cut(*from, *to, true),
+            Fault::Cut { from, to } => self.cut(*from, *to),
             Fault::Mend => self.simulation.partition(&[]),
+        }
+    }
+
+    /// Loses all frames from one node to another, if the link between the two may.
+    fn cut(&mut self, from: NodeId, to: NodeId) {
+        if self.system.link(from.min(to), from.max(to)) == Joined::Lossy {
+            self.simulation.set_cut(from, to, true);
         }
     }
 

@@ -9,6 +9,7 @@ use crate::codec::{Change, LeaseId, Put, PutTuples, View};
 use bytes::Bytes;
 use quintet_contract::{Address, Outbox, Time, Token};
 use quintet_errors::Code;
+use std::collections::VecDeque;
 
 impl Space {
     /// Puts tuples, all or none; waits while the space is full.
@@ -147,9 +148,19 @@ impl Space {
         out: &mut dyn Outbox,
     ) {
         out.work(stages::STORE, tuples.len());
-        for (tuple, bulk) in tuples.iter() {
-            self.put(now, &tuple, bulk, account, out);
+        if tuples.len() == 1 {
+            tuples.iter().for_each(|(tuple, bulk)| self.put(now, &tuple, bulk, account, out));
+            return;
         }
+        // All are there before one is given away: what replaces it is younger than they are.
+        let mut put = VecDeque::new();
+        for (tuple, bulk) in tuples.iter() {
+            let place = self.add(now, &tuple, bulk, account);
+            if !self.leaves(place, true) {
+                put.push_back(place);
+            }
+        }
+        self.offer_all(now, put, out);
     }
 
     /// Puts one tuple for which there is room.

@@ -197,6 +197,11 @@ impl Space {
     pub(super) fn offer(&mut self, now: Time, place: Place, out: &mut dyn Outbox) {
         let mut put = VecDeque::new();
         self.offer_one(now, place, &mut put, out);
+        self.offer_all(now, put, out);
+    }
+
+    /// The same of several hidden tuples, in their order.
+    pub(super) fn offer_all(&mut self, now: Time, mut put: VecDeque<Place>, out: &mut dyn Outbox) {
         while let Some(place) = put.pop_front() {
             self.offer_one(now, place, &mut put, out);
         }

@@ -193,3 +193,21 @@ fn requests_of_too_many_or_too_few_parts_and_unknown_operations_are_malformed() 
         assert_eq!(error(&bench.ask_raw(1, 1, FURTHER, &body), 1, 1).0, Code::Malformed, "{body:?}");
     }
 }
+
+#[test]
+fn what_replaces_one_of_several_that_were_put_is_younger_than_all_of_them() {
+    let mut bench = bench();
+    assert_eq!(
+        replace(&mut bench, 1, Wait::Forever, &template!["row", 1i64, ?str], &[tuple!["row", 2i64, "new"]]),
+        []
+    );
+    let rows = [tuple!["row", 1i64, "put"], tuple!["row", 2i64, "put"]];
+    let sent = bench.ask(2, 1, Request::Out { deadline: None, tuples: &rows });
+    assert_eq!(sent[0], (1, 1, Answer::Tuple(rows[0].clone(), None)));
+    let take = Request::Take { wait: NEVER, lease: None, template: &template!["row", 2i64, ?str] };
+    assert_eq!(
+        bench.ask(2, 2, take),
+        [(2, 2, plain(rows[1].clone()))],
+        "it was there at the instant of the put"
+    );
+}

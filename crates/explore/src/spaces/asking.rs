@@ -1,0 +1,270 @@
+//! What clients ask.
+
+use super::ledger::{Asked, Held, Ledger, Waits};
+use super::{Placement, Spaces};
+use crate::system::{Call, Chooser, Request};
+use quintet_contract::{Effects, Frame, NodeId, OwnedFrame, Span, Token};
+use quintet_linearizability::{Act, Partition, Pattern, Purpose};
+use quintet_stack::{SPACE, kind_name};
+use quintet_tuple_space::codec::CANCEL;
+use quintet_tuple_space::{self as space, Answer, Template, Tuple, Value, Wait, template, tuple};
+
+/// Requests of a client under way at most: what waits for a server that is down can be answered in so many orders that looking for one takes long.
+const AT_ONCE: usize = 2;
+/// Keys of each signature.
+const KEYS: u64 = 2;
+/// Longer than any run.
+const LEASE: Span = Span::from_secs(10_000);
+
+/// What a client may ask, the simplest first.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sort {
+    Out,
+    Take,
+    Lease,
+    End,
+    Read,
+    Hold,
+    Witness,
+    Replace,
+    Select,
+    Count,
+    Cancel,
+}
+
+const SORTS: [(u32, Sort); 11] = [
+    (24, Sort::Out),
+    (12, Sort::Take),
+    (8, Sort::Lease),
+    (14, Sort::End),
+    (6, Sort::Read),
+    (8, Sort::Hold),
+    (5, Sort::Witness),
+    (6, Sort::Replace),
+    (5, Sort::Select),
+    (4, Sort::Count),
+    (8, Sort::Cancel),
+];
+
+/// The tuple of a number, in its partition.
+fn stored(((signature, key), number): (Partition, u32)) -> Tuple {
+    match signature {
+        0 => tuple!["task", key, i64::from(number)],
+        _ => tuple!["result", key, i64::from(number), 0i32],
+    }
+}
+
+pub(super) fn template(pattern: Pattern) -> Template {
+    match (pattern.signature, pattern.key) {
+        (0, Some(key)) => template!["task", key, ?i64],
+        (0, None) => template!["task", ?i64, ?i64],
+        (_, Some(key)) => template!["result", key, ?i64, ?i32],
+        (_, None) => template!["result", ?i64, ?i64, ?i32],
+    }
+}
+
+/// The number of a tuple; none if no client has put such a tuple.
+pub(super) fn number_of(tuple: &Tuple) -> Option<u32> {
+    match tuple.values() {
+        [Value::Text(_), Value::I64(_), Value::I64(number), ..] => u32::try_from(*number).ok(),
+        _ => None,
+    }
+}
+
+/// The frame of a request.
+pub(super) fn frame(request: &space::Request<'_>, token: Token, settled: Token) -> OwnedFrame {
+    let mut out = Effects::default();
+    request.send(&mut out, SPACE, token, settled).expect("an outbox without a limit");
+    out.frames().pop().map(|(_, frame)| frame).expect("it was sent in the line before")
+}
+
+/// The frame that ends the wait of a request. Each call of a run has a token of its own, and this one has that of the request: it stands in front of the
+/// body until it is where the call begins.
+pub(super) fn cancel(token: Token, settled: Token) -> OwnedFrame {
+    let frame = frame(&space::Request::Cancel, token, settled);
+    let body = [&token.0.to_le_bytes()[..], &frame.body].concat().into();
+    OwnedFrame { body, ..frame }
+}
+
+/// Which request's wait ends, and the rest of the frame's body.
+pub(super) fn cancelled(body: &[u8]) -> Option<(Token, &[u8])> {
+    let (token, rest) = body.split_first_chunk()?;
+    Some((Token(u64::from_le_bytes(*token)), rest))
+}
+
+/// What is being drawn.
+struct Asking<'a> {
+    placement: Placement,
+    node: NodeId,
+    token: Token,
+    ledger: &'a mut Ledger,
+    draw: &'a mut Chooser,
+}
+
+impl Spaces {
+    /// What a client asks next, if it has not enough under way.
+    pub(super) fn ask(&self, call: Call, ledger: &mut Ledger, draw: &mut Chooser) -> Option<Request> {
+        if !ledger.may_ask(call.node, AT_ONCE, self.placement != Placement::Managers) {
+            return None;
+        }
+        let sort = *draw.weighted(&SORTS);
+        let Call { node, token, .. } = call;
+        let mut asking = Asking { placement: self.placement, node, token, ledger, draw };
+        let OwnedFrame { kind, body, .. } = asking.ask(sort);
+        Some(Request { kind, body: body.to_vec() })
+    }
+}
+
+impl Asking<'_> {
+    fn ask(&mut self, sort: Sort) -> OwnedFrame {
+        match sort {
+            Sort::Out => self.out(),
+            Sort::Take => self.query(Purpose::Take, None),
+            Sort::Lease => self.query(Purpose::Lease, Some(Held::Lease)),
+            Sort::Read => self.query(Purpose::Read, None),
+            Sort::Hold => self.query(Purpose::Lease, Some(Held::ForGroup)),
+            Sort::Witness => self.query(Purpose::Read, Some(Held::ForGroup)),
+            Sort::End => self.end(),
+            Sort::Replace => self.replace(),
+            Sort::Select => self.select(),
+            Sort::Count => self.count(),
+            Sort::Cancel => self.give_up(),
+        }
+    }
+
+    /// Writes down what is asked.
+    fn asked(
+        &mut self,
+        act: Act,
+        waits: Waits,
+        held: Option<Held>,
+        request: &space::Request<'_>,
+    ) -> OwnedFrame {
+        let (node, token) = (self.node, self.token);
+        let settled = self.ledger.asked(Asked { node, token, act, waits, held });
+        frame(request, token, settled)
+    }
+
+    fn pattern(&mut self) -> Pattern {
+        let (signature, key) = self.partition();
+        // Where a key was left out, what is spread by it is gathered.
+        let key = (!self.draw.chance(300_000)).then_some(key);
+        Pattern { signature, key }
+    }
+
+    fn partition(&mut self) -> Partition {
+        let signature = u8::from(self.draw.chance(200_000));
+        (signature, i64::try_from(self.draw.below(KEYS)).expect("a small number"))
+    }
+
+    /// What is put: one or two tuples, for several managers of one partition.
+    fn puts(&mut self) -> Vec<(Partition, u32)> {
+        let partition = self.partition();
+        let mut puts = vec![(partition, self.ledger.number())];
+        if self.draw.chance(200_000) {
+            let other = if self.placement == Placement::Managers { partition } else { self.partition() };
+            puts.push((other, self.ledger.number()));
+        }
+        puts
+    }
+
+    fn wait(&mut self) -> (Wait, Waits) {
+        if self.draw.chance(500_000) { (Wait::Forever, Waits::ForMatch) } else { (Wait::AtOnce, Waits::No) }
+    }
+
+    fn out(&mut self) -> OwnedFrame {
+        let puts = self.puts();
+        let tuples: Vec<Tuple> = puts.iter().copied().map(stored).collect();
+        self.asked(Act::Out(puts), Waits::No, None, &space::Request::Out { deadline: None, tuples: &tuples })
+    }
+
+    fn query(&mut self, purpose: Purpose, held: Option<Held>) -> OwnedFrame {
+        let (pattern, (wait, waits)) = (self.pattern(), self.wait());
+        let template = &template(pattern);
+        let request = match (purpose, held) {
+            (Purpose::Read, None) => space::Request::Read { wait, template },
+            (Purpose::Read, Some(_)) => space::Request::Witness { wait, template },
+            (_, Some(Held::ForGroup)) => space::Request::Hold { wait, lease: LEASE, limit: None, template },
+            (_, held) => space::Request::Take { wait, lease: held.map(|_| LEASE), template },
+        };
+        self.asked(Act::Query { of: vec![pattern], purpose, found: None }, waits, held, &request)
+    }
+
+    fn select(&mut self) -> OwnedFrame {
+        let (first, takes) = (self.pattern(), self.draw.chance(700_000));
+        let second = Pattern { signature: 1 - first.signature, ..self.pattern() };
+        let of = vec![first, second];
+        let (wait, waits) = self.wait();
+        let templates: Vec<Template> = of.iter().copied().map(template).collect();
+        let request = space::Request::Select { takes, wait, lease: None, templates: &templates };
+        let purpose = if takes { Purpose::Take } else { Purpose::Read };
+        self.asked(Act::Query { of, purpose, found: None }, waits, None, &request)
+    }
+
+    fn replace(&mut self) -> OwnedFrame {
+        let (of, puts, (wait, waits)) = (self.pattern(), self.puts(), self.wait());
+        let tuples: Vec<Tuple> = puts.iter().copied().map(stored).collect();
+        let template = &template(of);
+        let request = space::Request::Replace { wait, template, tuples: &tuples };
+        self.asked(Act::Replace { of, found: None, puts }, waits, None, &request)
+    }
+
+    fn count(&mut self) -> OwnedFrame {
+        let pattern = self.pattern();
+        let request = space::Request::Count { template: &template(pattern) };
+        self.asked(Act::Count(pattern, 0), Waits::No, None, &request)
+    }
+
+    /// Ends a lease, or a group, with a result or without; without any of them it puts something.
+    fn end(&mut self) -> OwnedFrame {
+        let succeeds = !self.draw.chance(300_000);
+        if let Some((number, lease)) = self.ledger.take_lease(self.node) {
+            if !succeeds {
+                let request = space::Request::Release { lease };
+                return self.asked(Act::Return(vec![number]), Waits::No, None, &request);
+            }
+            let puts = self.puts();
+            let tuples: Vec<Tuple> = puts.iter().copied().map(stored).collect();
+            let act = Act::Commit { leased: vec![number], witnessed: Vec::new(), puts, happened: true };
+            let request = space::Request::Ack { lease, deadline: None, tuples: &tuples };
+            return self.asked(act, Waits::No, None, &request);
+        }
+        let Some(group) = self.ledger.take_group(self.node) else { return self.out() };
+        let leases: Vec<_> = group.leased.iter().map(|(lease, _)| *lease).collect();
+        let leased = group.leased.iter().map(|(_, number)| *number).collect();
+        if group.was_refused || !succeeds {
+            let request = space::Request::Abort { leases: &leases };
+            return self.asked(Act::Return(leased), Waits::No, None, &request);
+        }
+        let witnesses: Vec<_> = group.witnessed.iter().map(|(witness, _)| *witness).collect();
+        let witnessed = group.witnessed.iter().map(|(_, number)| *number).collect();
+        let puts = self.puts();
+        let tuples: Vec<Tuple> = puts.iter().copied().map(stored).collect();
+        let request = space::Request::Commit {
+            leases: &leases,
+            witnesses: &witnesses,
+            deadline: None,
+            tuples: &tuples,
+        };
+        let act = Act::Commit { leased, witnessed, puts, happened: true };
+        let frame = self.asked(act, Waits::No, None, &request);
+        self.ledger.keep_group(self.token, group);
+        frame
+    }
+
+    /// Gives up one that waits, if any does.
+    fn give_up(&mut self) -> OwnedFrame {
+        let waiting = self.ledger.first_waiting(self.node);
+        waiting.map_or_else(|| self.out(), |(token, settled)| cancel(token, settled))
+    }
+}
+
+/// A frame in words.
+pub(super) fn in_words(frame: Frame<'_>) -> String {
+    let Frame { kind, token, body, bulk, .. } = frame;
+    match (kind, Answer::decode(kind, body, bulk)) {
+        (CANCEL, _) => format!("gives up {}", cancelled(body).map_or(token.0, |(token, _)| token.0)),
+        (_, Ok(answer)) => format!("token {}: {answer:?}", token.0),
+        _ => format!("{}, token {}, {} bytes", kind_name(kind), token.0, body.len()),
+    }
+}

@@ -1,6 +1,6 @@
 # `make help` lists what there is. `make run` and `make test` need nothing but a Debian machine with Rust.
 
-# Schedules of the tuple space that `make explore` tries; those of the membership are named by QUINTET_SEEDS=FIRST..END.
+# Schedules of each placement of the tuple space that `make explore` tries (1000000 for a long run); those of the membership are named by QUINTET_SEEDS=FIRST..END.
 SCHEDULES = 100000
 # Where `make install-c` installs.
 PREFIX = /usr/local
@@ -59,7 +59,8 @@ fuzz: ## Each fuzz target for FUZZ_SECONDS (20)
 
 explore: ## Random schedules and faults against the protocols, in the simulator: the tuple space, its log and its replicas, the membership
 	@.ci/setup
-	cargo run --release --quiet -p quintet-cli -- explore tuple-space --seeds $(SCHEDULES)
+	for placement in volatile logged replicated managers; do \
+		cargo run --release --quiet -p quintet-cli -- explore tuple-space --placement $$placement --seeds $(SCHEDULES) || exit; done
 	cargo test --release --quiet -p quintet-membership --test simulated -- --ignored
 	cargo test --release --quiet -p quintet-durable --test simulated -- --ignored
 	cargo test --release --quiet -p quintet-replicated --test simulated -- --ignored

@@ -238,6 +238,8 @@ pub enum Joined {
 pub struct Faults {
     /// Nodes crash, and begin a new life. Writes to their disks that were not synced are lost, torn or there.
     pub crashes: bool,
+    /// All nodes crash at once, where they may crash.
+    pub blackouts: bool,
     /// Nodes stop, their links break, and they go on with what they knew.
     pub stops: bool,
     /// Nodes stand still in the midst of a step, and their links stay.
@@ -262,6 +264,7 @@ impl Faults {
     pub const fn all() -> Faults {
         Faults {
             crashes: true,
+            blackouts: true,
             stops: true,
             pauses: true,
             cuts: true,
@@ -278,6 +281,7 @@ impl Faults {
     pub const fn none() -> Faults {
         Faults {
             crashes: false,
+            blackouts: false,
             stops: false,
             pauses: false,
             cuts: false,

@@ -27,5 +27,5 @@
 mod search;
 mod space;
 
-pub use search::{Event, Fault, MAX_STATES, Object, check};
+pub use search::{Event, Fault, MAX_STATES, Object, check, check_within};
 pub use space::{Act, Order, Partition, Pattern, Purpose, Space, Stored};

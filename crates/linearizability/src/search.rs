@@ -71,7 +71,19 @@ impl fmt::Display for Fault {
 /// # Errors
 /// [`Fault`]: they cannot, or that is open.
 pub fn check<O: Object>(object: &O, history: &[Event<O::Act>]) -> Result<(), Fault> {
-    Search::new(object, history).run(MAX_STATES)
+    check_within(object, history, MAX_STATES)
+}
+
+/// The same within so many states.
+///
+/// # Errors
+/// As [`check`].
+pub fn check_within<O: Object>(
+    object: &O,
+    history: &[Event<O::Act>],
+    most_states: usize,
+) -> Result<(), Fault> {
+    Search::new(object, history).run(most_states)
 }
 
 /// Which operations are in order: a bit each, in the order in which they were asked.

@@ -23,7 +23,7 @@ enum Place {
     Space(OfSpace),
 }
 
-static ROWS: [Row; 20] = [
+static ROWS: [Row; 19] = [
     Row("answered-before-sync", Placement::Logged, Place::Log(OfLog::AnsweredBeforeSync)),
     Row("lost-while-written-anew", Placement::Logged, Place::Log(OfLog::LostWhileWrittenAnew)),
     Row("answers-forgotten", Placement::Logged, Place::Clients(OfClients::AnswersForgotten)),
@@ -38,7 +38,6 @@ static ROWS: [Row; 20] = [
         Placement::Replicated,
         Place::Replicas(OfReplicas::InstalledWithoutClients),
     ),
-    Row("answered-for-another", Placement::Replicated, Place::Replicas(OfReplicas::AnsweredForAnother)),
     Row(
         "unsynced-counted",
         Placement::Replicated,

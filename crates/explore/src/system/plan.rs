@@ -135,10 +135,11 @@ enum Sort {
     Crash,
     Divide,
     Cut,
+    Blackout,
 }
 
 /// What may befall a node, with weights.
-fn sorts(Faults { crashes, stops, pauses, cuts, .. }: Faults) -> [(u32, Sort); 5] {
+fn sorts(Faults { crashes, blackouts, stops, pauses, cuts, .. }: Faults) -> [(u32, Sort); 6] {
     let weight = |allowed, weight| if allowed { weight } else { 0 };
     [
         (weight(pauses, 20), Sort::Pause),
@@ -146,6 +147,7 @@ fn sorts(Faults { crashes, stops, pauses, cuts, .. }: Faults) -> [(u32, Sort); 5
         (weight(crashes, 40), Sort::Crash),
         (weight(cuts, 25), Sort::Divide),
         (weight(cuts, 15), Sort::Cut),
+        (weight(crashes && blackouts, 10), Sort::Blackout),
     ]
 }
 
@@ -195,14 +197,20 @@ impl Drawn {
             let sorts = sorts(allowed_of(node));
             if sorts.iter().any(|(weight, _)| *weight > 0) {
                 let sort = *chooser.weighted(&sorts);
-                self.add(sort, node, chooser);
+                self.add(sort, node, chooser, allowed_of);
             }
         }
         self.faults.sort_by_key(|(at, _)| *at);
         self.faults
     }
 
-    fn add(&mut self, sort: Sort, node: NodeId, chooser: &mut Chooser) {
+    fn add(
+        &mut self,
+        sort: Sort,
+        node: NodeId,
+        chooser: &mut Chooser,
+        allowed_of: &dyn Fn(NodeId) -> Faults,
+    ) {
         let at = Span(self.begin.0 + Span::from_micros(500 + chooser.below(self.within.0 / 1_000)).0);
         let (least, most) = *chooser.pick(&[(1_000, 5_000), (5_000, 50_000), (50_000, 300_000)]);
         let lasting = Span::from_micros(least + chooser.below(most - least));
@@ -212,11 +220,13 @@ impl Drawn {
                 self.strike(at, lasting, node, (pause, Fault::GoOn { node }));
             }
             Sort::Stop | Sort::Crash => {
-                let remembers = sort == Sort::Stop;
-                let notice = Span(Span::from_micros(chooser.below(lasting.0 / 1_000)).0 + self.patience.0);
-                let lasting = Span(lasting.0 + 2 * self.patience.0);
-                let down = Fault::Down { node, notice, remembers };
-                self.strike(at, lasting, node, (down, Fault::Up { node, remembers }));
+                let notice = chooser.below(lasting.0 / 1_000);
+                self.end(at, lasting, (node, Span::from_micros(notice)), sort == Sort::Stop);
+            }
+            Sort::Blackout => {
+                let all = (1..=self.nodes).map(NodeId).filter(|node| allowed_of(*node).crashes);
+                let notice = Span::from_micros(chooser.below(lasting.0 / 1_000));
+                all.for_each(|node| self.end(at, lasting, (node, notice), false));
             }
             Sort::Divide => {
                 let others = (1..=self.nodes).map(NodeId).filter(|other| *other != node);
@@ -232,6 +242,14 @@ impl Drawn {
                 }
             }
         }
+    }
+
+    /// A node's end, of which its peers hear after a notice, and its next life.
+    fn end(&mut self, at: Span, lasting: Span, (node, notice): (NodeId, Span), remembers: bool) {
+        let notice = Span(notice.0 + self.patience.0);
+        let lasting = Span(lasting.0 + 2 * self.patience.0);
+        let down = Fault::Down { node, notice, remembers };
+        self.strike(at, lasting, node, (down, Fault::Up { node, remembers }));
     }
 
     /// A fault of a node, if it is in order by then and not too many others are down meanwhile.

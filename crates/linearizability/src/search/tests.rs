@@ -105,5 +105,5 @@ fn a_search_without_an_end_says_that_it_gave_up() {
     };
     let mut history: Vec<_> = (0..60).map(write).collect();
     history.push(Event { client: 99, act: Use::Read(99), asked: 5, answered: Some(6) });
-    assert_eq!(Search::new(&Register, &history).run(1_000), Err(Fault::Undecided(1_000)));
+    assert_eq!(check_within(&Register, &history, 1_000), Err(Fault::Undecided(1_000)));
 }

@@ -1,6 +1,7 @@
 //! `quintet explore`.
 
 mod model;
+mod spaces;
 
 use super::simulate::run::setting;
 use crate::interrupt::on_interrupt;
@@ -28,7 +29,7 @@ const ATTEMPTS: u32 = 20_000;
 
 #[derive(Args)]
 #[command(
-    after_help = "Exits with 1 when a promise was broken, with 130 when it was interrupted before. The first schedule that breaks one is made smaller; the smallest is shown and stored.\nmodel FILE runs a model file over so many seeds, and looks for one whose run breaks a statement of its [check]: how long something waits at most, what is never lost, that it ends by itself (docs/models.md). The first is shown, with the shortest run of it that was found and the command that runs it again.\n\nExample:\n  quintet explore --seeds 10000\n  quintet explore --seed 17\n  quintet explore --replay explore-17.choices\n  quintet explore model models/clinic.toml --seeds 1000\n  quintet explore model models/clinic.toml --set patients=40"
+    after_help = "Exits with 1 when a promise was broken, with 130 when it was interrupted before. The first schedule that breaks one is made smaller; the smallest is shown and stored.\nmodel FILE runs a model file over so many seeds, and looks for one whose run breaks a statement of its [check]: how long something waits at most, what is never lost, that it ends by itself (docs/models.md). The first is shown, with the shortest run of it that was found and the command that runs it again.\n\nExample:\n  quintet explore --seeds 10000\n  quintet explore --seed 17\n  quintet explore tuple-space --placement replicated --seeds 10000\n  quintet explore --replay explore-17.choices\n  quintet explore model models/clinic.toml --seeds 1000\n  quintet explore model models/clinic.toml --set patients=40"
 )]
 pub(crate) struct Arguments {
     /// What is explored
@@ -58,10 +59,13 @@ pub(crate) struct Arguments {
     /// Where the smaller schedule is stored; explore-SEED.choices by default
     #[arg(long, value_name = "FILE", conflicts_with_all = ["seed", "replay", "no_shrink"])]
     save: Option<PathBuf>,
+    /// Where the tuple space is kept: its schedules have the faults that befall it there
+    #[arg(long, value_enum, default_value_t = Placement::Volatile)]
+    placement: Placement,
     /// Switch on a defect, to see that it is found
     #[cfg(feature = "seeded-defects")]
-    #[arg(long, value_name = "NAME", value_parser = defect)]
-    defect: Option<quintet_explore::Defect>,
+    #[arg(long, value_name = "NAME")]
+    defect: Option<String>,
     /// Print a JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -75,16 +79,44 @@ enum Protocol {
     Model,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Placement {
+    /// In the memory of one server
+    Volatile,
+    /// By one server with a log, which is killed again and again
+    Logged,
+    /// By three replicas
+    Replicated,
+    /// In the memory of three managers, which pass tuples on to each other
+    Managers,
+}
+
+impl Placement {
+    /// The placement whose faults the explorer's other half draws; none: the volatile one.
+    fn kept(self) -> Option<quintet_explore::spaces::Placement> {
+        match self {
+            Placement::Volatile => None,
+            Placement::Logged => Some(quintet_explore::spaces::Placement::Logged),
+            Placement::Replicated => Some(quintet_explore::spaces::Placement::Replicated),
+            Placement::Managers => Some(quintet_explore::spaces::Placement::Managers),
+        }
+    }
+}
+
 #[cfg(feature = "seeded-defects")]
-fn defect(name: &str) -> Result<quintet_explore::Defect, String> {
+fn defect(name: &str) -> Result<quintet_explore::Defect, Error> {
     quintet_explore::Defect::from_name(name).ok_or_else(|| {
         let names: Vec<&str> = quintet_explore::Defect::ALL.iter().map(|defect| defect.name()).collect();
-        format!("there are {}", names.join(", "))
+        Error::new(Code::BadValue, format!("--defect {name}: there are {}", names.join(", ")))
     })
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     match (arguments.protocol, &arguments.file) {
+        (Protocol::Model, _) if arguments.placement != Placement::Volatile => {
+            let text = "--placement is for the tuple space: quintet explore tuple-space --placement logged";
+            return Err(Error::new(Code::BadValue, text));
+        }
         (Protocol::Model, Some(file)) => {
             let asked = model::Asked { file, settings: &arguments.set, seeds: arguments.run_seeds()? };
             return model::run(&asked, arguments.json);
@@ -94,6 +126,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
             return Err(Error::new(Code::BadValue, text));
         }
         (_, None) => {}
+    }
+    if let Some(placement) = arguments.placement.kept() {
+        return spaces::run(arguments, placement);
     }
     let options = arguments.options()?;
     let stop = Arc::new(AtomicBool::new(false));
@@ -192,7 +227,7 @@ impl Arguments {
         let mut options = Options::of(self.seeds()?);
         #[cfg(feature = "seeded-defects")]
         {
-            options.defect = self.defect;
+            options.defect = self.defect.as_deref().map(defect).transpose()?;
         }
         Ok(options)
     }

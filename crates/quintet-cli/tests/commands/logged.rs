@@ -17,7 +17,7 @@ fn served(socket: &Path, log: &Path) -> Child {
 }
 
 /// The same at any address.
-fn served_at(address: &str, log: &Path) -> Child {
+pub(crate) fn served_at(address: &str, log: &Path) -> Child {
     let server = quintet(["serve", "--listen", address, "--policy", "logged", "--log-dir", text(log)]);
     server.output().wait_for("serving at", LONG).unwrap_or_else(|| panic!("{}", server.output().text()));
     server
@@ -28,7 +28,7 @@ fn connect(socket: &Path) -> Space {
 }
 
 /// The space at any address.
-fn connect_to(address: &str) -> Space {
+pub(crate) fn connect_to(address: &str) -> Space {
     let address: SpaceAddress = address.parse().expect("an address");
     Lab::connect(address, 0, LEASE).expect("the space is there").space()
 }

@@ -19,6 +19,7 @@ mod kernel;
 mod kept_spaces;
 mod kill_one;
 mod known_holes;
+mod linearizable;
 mod log;
 mod logged;
 mod metrics;

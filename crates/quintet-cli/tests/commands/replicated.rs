@@ -13,14 +13,14 @@ use std::time::Duration;
 
 const LEASE: Duration = Duration::from_secs(10);
 
-struct Group {
+pub(crate) struct Group {
     folder: TempDir,
     places: Vec<String>,
     servers: Vec<Child>,
 }
 
 impl Group {
-    fn start() -> Group {
+    pub(crate) fn start() -> Group {
         let listeners: Vec<TcpListener> = (0..3).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
         let places = listeners.iter().map(|listener| listener.local_addr().unwrap().to_string()).collect();
         drop(listeners);
@@ -47,12 +47,12 @@ impl Group {
         SpaceAddress::Replicas(self.places.iter().map(address).collect())
     }
 
-    fn connect(&self) -> Space {
+    pub(crate) fn connect(&self) -> Space {
         Lab::connect(self.address(), 0, LEASE).expect("one leads").space()
     }
 
     /// Which replica leads, as the first that runs has said last.
-    fn leader(&self) -> usize {
+    pub(crate) fn leader(&self) -> usize {
         let said = |at: usize| {
             let lines = self.servers[at].output().text();
             let last = lines.lines().rfind(|line| line.ends_with(" leads"))?.to_owned();
@@ -62,7 +62,7 @@ impl Group {
         (0..3).find_map(said).expect("one has said so")
     }
 
-    fn kill_and_start(&mut self, replica: usize) {
+    pub(crate) fn kill_and_start(&mut self, replica: usize) {
         self.servers[replica - 1].kill().unwrap();
         self.servers[replica - 1] = self.serve(replica);
     }

@@ -118,8 +118,14 @@ where
         let taken = Taken { life, term, index, at };
         // What finds no room is lost: the part comes again.
         let _ = send(out, Address { node: from, ..self.config.me }, TAKEN, Token(0), &taken);
-        if at == place.of && index > open.raft.commit {
+        if at < place.of {
+            return;
+        }
+        if index > open.raft.commit {
             self.install(now, from, message, out);
+        } else {
+            // The leader does not know that this replica has all that, or it would not send it: it is told up to where.
+            open.raft.take(now, from, message);
         }
     }
 

@@ -149,8 +149,20 @@ impl Space {
         }
     }
 
-    /// Stores a tuple that comes from another manager, at its age if it has one. It was counted there, and has room here whatever there is.
-    pub(crate) fn adopt(&mut self, now: Time, moved: &MovedTuple, out: &mut dyn Outbox) {
+    /// Stores tuples that come from another manager, at their ages if they have them. They were counted there, and have room here whatever there is. All are
+    /// there before one is given away, as what is put at one instant.
+    pub(crate) fn adopt<'a>(
+        &mut self,
+        now: Time,
+        moved: impl IntoIterator<Item = &'a MovedTuple>,
+        out: &mut dyn Outbox,
+    ) {
+        let put = moved.into_iter().map(|moved| self.store_moved(now, moved)).collect();
+        self.offer_all(now, put, out);
+    }
+
+    /// Stores one, still hidden.
+    fn store_moved(&mut self, now: Time, moved: &MovedTuple) -> Place {
         let age = if moved.age == 0 { self.order() } else { moved.age };
         let view = View::checked_tuple(&moved.head, &moved.bulk);
         let store = self.stores.find_or_add(view.signature());
@@ -159,7 +171,7 @@ impl Space {
         self.stores[store].entry_mut(entry).failed = moved.failed;
         let bytes = self.stores[store].entry(entry).bytes();
         self.room.add(bytes, account);
-        self.offer(now, Place { store, entry }, out);
+        Place { store, entry }
     }
 
     /// Takes the tuples of a signature away that can be taken and belong to others now, oldest first.

@@ -168,9 +168,7 @@ impl Manager {
         }
         self.counts.tuples_adopted += transfer.tuples.len() as u64;
         self.spaces.unnamed_mut().pass_age(transfer.next_age);
-        for tuple in &transfer.tuples {
-            self.spaces.unnamed_mut().adopt(now, tuple, out);
-        }
+        self.spaces.unnamed_mut().adopt(now, &transfer.tuples, out);
         self.acknowledge(from, frame.token, out);
         if let Some(signature) = transfer.ends {
             self.incoming.get_mut(&signature).into_iter().for_each(|incoming| {
@@ -191,10 +189,8 @@ impl Manager {
         }
         let Some(Incoming { told, put, sent, .. }) = self.incoming.remove(signature) else { return };
         self.spaces.unnamed_mut().set_incoming(signature, false);
-        for (tuple, batch) in put {
-            self.spaces.unnamed_mut().adopt(now, &tuple, out);
-            batch.into_iter().for_each(|batch| self.has_come(batch, out));
-        }
+        self.spaces.unnamed_mut().adopt(now, put.iter().map(|(tuple, _)| tuple), out);
+        put.into_iter().filter_map(|(_, batch)| batch).for_each(|batch| self.has_come(batch, out));
         for (from, frame) in sent {
             self.transfer(now, from, frame.borrow(), out);
         }
@@ -234,7 +230,7 @@ impl Manager {
         batch: Option<u64>,
         out: &mut dyn Outbox,
     ) -> usize {
-        let mut kept = 0;
+        let (mut kept, mut here) = (0, Vec::new());
         for tuple in tuples {
             let view = View::checked_tuple(&tuple.head, &tuple.bulk);
             match self.incoming.get_mut(view.signature()) {
@@ -242,9 +238,10 @@ impl Manager {
                     incoming.put.push((tuple, batch));
                     kept += 1;
                 }
-                _ => self.spaces.unnamed_mut().adopt(now, &tuple, out),
+                _ => here.push(tuple),
             }
         }
+        self.spaces.unnamed_mut().adopt(now, &here, out);
         kept
     }
 

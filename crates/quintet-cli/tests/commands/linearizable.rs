@@ -1,0 +1,222 @@
+//! What live clients saw while the server of a space with a log, or the replica that leads, was killed: it is what one space could have answered that does
+//! one thing after the other. So are histories that were changed by hand not.
+
+use crate::logged::{connect_to, served_at};
+use crate::replicated::Group;
+use crate::tool::{LONG, text};
+use quintet::{Code, Space, Template, Tuple, template, tuple};
+use quintet_linearizability::{Act, Event, Order, Partition, Pattern, Purpose, Space as OneSpace, check};
+use quintet_testbed::TempDir;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::time::Duration;
+
+const ONE: OneSpace = OneSpace { order: Order::OfAll };
+const CLIENTS: u32 = 3;
+
+type History = Vec<Event<Act>>;
+
+/// Writes down what clients ask and are answered. Its clock counts both, so that what was answered before something else was asked has a lower time.
+#[derive(Default)]
+struct Recorder {
+    clock: AtomicU64,
+    last_number: AtomicU32,
+    history: Mutex<History>,
+}
+
+impl Recorder {
+    fn number(&self) -> u32 {
+        self.last_number.fetch_add(1, Ordering::SeqCst) + 1
+    }
+
+    /// Makes a call and writes it down, unless nothing has come of it.
+    fn call(&self, client: u32, call: impl FnOnce() -> Option<Act>) {
+        let asked = self.clock.fetch_add(1, Ordering::SeqCst);
+        let act = call();
+        let answered = Some(self.clock.fetch_add(1, Ordering::SeqCst));
+        if let Some(act) = act {
+            self.history.lock().unwrap().push(Event { client, act, asked, answered });
+        }
+    }
+
+    fn into_history(self) -> History {
+        self.history.into_inner().unwrap()
+    }
+}
+
+fn stored(((signature, key), number): (Partition, u32)) -> Tuple {
+    tuple!["item", i64::from(signature), key, i64::from(number)]
+}
+
+fn matching(pattern: Pattern) -> Template {
+    let signature = i64::from(pattern.signature);
+    pattern.key.map_or_else(
+        || template!["item", signature, ?i64, ?i64],
+        |key| template!["item", signature, key, ?i64],
+    )
+}
+
+fn number_of(tuple: &Tuple) -> u32 {
+    u32::try_from(i64::try_from(tuple[3].clone()).expect("a number")).expect("of a tuple of this run")
+}
+
+fn query(pattern: Pattern, purpose: Purpose, found: Option<u32>) -> Act {
+    Act::Query { of: vec![pattern], purpose, found }
+}
+
+/// One round of a client, of whose calls none may fail.
+fn round(space: &Space, client: u32, turn: u32, recorder: &Recorder) {
+    let partition = (u8::from(turn.is_multiple_of(3)), i64::from(turn % 2));
+    let pattern = if turn.is_multiple_of(5) { Pattern::of(partition.0) } else { Pattern::keyed(partition) };
+    let template = matching(pattern);
+    let puts: Vec<_> = (0..1 + turn % 2).map(|_| (partition, recorder.number())).collect();
+    let tuples: Vec<Tuple> = puts.iter().copied().map(stored).collect();
+    recorder.call(client, || {
+        space.out_many(&tuples, None).expect("it goes on");
+        Some(Act::Out(puts))
+    });
+    recorder.call(client, || {
+        let found = space.read_if(&template).expect("it goes on");
+        Some(query(pattern, Purpose::Read, found.as_ref().map(number_of)))
+    });
+    if turn % 2 == client % 2 {
+        recorder.call(client, || {
+            let found = space.take_if(&template).expect("it goes on");
+            Some(query(pattern, Purpose::Take, found.as_ref().map(number_of)))
+        });
+    } else {
+        lease(space, client, (pattern, &template), recorder);
+    }
+}
+
+/// Takes something under a lease and puts a result in its place, or gives it back.
+fn lease(space: &Space, client: u32, (pattern, template): (Pattern, &Template), recorder: &Recorder) {
+    let mut leased = None;
+    recorder.call(client, || match space.lease(template, Some(Duration::from_millis(1))) {
+        Ok(lease) => {
+            let found = number_of(lease.tuple());
+            leased = Some((lease, found));
+            Some(query(pattern, Purpose::Lease, Some(found)))
+        }
+        Err(error) if error.code() == Code::TimedOut => None,
+        Err(error) => panic!("it goes on: {error}"),
+    });
+    let Some((lease, number)) = leased else { return };
+    if number.is_multiple_of(3) {
+        return recorder.call(client, || {
+            lease.release().expect("it is still its own");
+            Some(Act::Return(vec![number]))
+        });
+    }
+    let result = ((1, 7), recorder.number());
+    recorder.call(client, || {
+        lease.acknowledge(&[stored(result)]).expect("it is still its own");
+        Some(Act::Commit { leased: vec![number], witnessed: Vec::new(), puts: vec![result], happened: true })
+    });
+}
+
+/// Clients work until it is over; each round is told.
+fn work(spaces: Vec<Space>, recorder: &Recorder, kill: impl FnOnce(&dyn Fn(usize))) {
+    let is_over = &AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let (told, is_told) = channel();
+        for (client, space) in (0..CLIENTS).zip(spaces) {
+            let told: Sender<()> = told.clone();
+            scope.spawn(move || {
+                for turn in 0.. {
+                    if is_over.load(Ordering::Acquire) {
+                        return;
+                    }
+                    round(&space, client, turn, recorder);
+                    // Who waits for it has had enough.
+                    let _ = told.send(());
+                }
+            });
+        }
+        drop(told);
+        kill(&|rounds| (0..rounds).for_each(|_| is_told.recv_timeout(LONG).expect("the clients get on")));
+        is_over.store(true, Ordering::Release);
+    });
+}
+
+/// Takes what is left.
+fn empty(space: &Space, recorder: &Recorder) {
+    for pattern in [0, 1].map(Pattern::of) {
+        let mut is_empty = false;
+        while !is_empty {
+            recorder.call(CLIENTS, || {
+                let found = space.take_if(&matching(pattern)).expect("it is there");
+                is_empty = found.is_none();
+                Some(query(pattern, Purpose::Take, found.as_ref().map(number_of)))
+            });
+        }
+    }
+}
+
+/// Whether the history is that of one space, and whether what is changed in it by hand is seen.
+fn judge(history: &History) {
+    assert!(history.len() > 60, "{} calls are too few", history.len());
+    assert_eq!(check(&ONE, history), Ok(()), "{history:#?}");
+    let changed = |change: fn(&mut History, usize)| {
+        let is_take = |event: &Event<Act>| {
+            matches!(event.act, Act::Query { purpose: Purpose::Take, found: Some(_), .. })
+        };
+        let mut history = history.clone();
+        let take = history.iter().rposition(is_take).expect("something was taken");
+        change(&mut history, take);
+        check(&ONE, &history)
+    };
+    let is_seen = |what: &str, change| assert!(changed(change).is_err(), "{what} is not seen");
+    is_seen("a tuple that is taken twice", |history, take| {
+        let again =
+            Event { client: 9, asked: u64::MAX - 1, answered: Some(u64::MAX), ..history[take].clone() };
+        history.push(again);
+    });
+    is_seen("a tuple that is lost", |history, take| drop(history.remove(take)));
+    is_seen("a tuple that nobody has put", |history, take| {
+        if let Act::Query { found, .. } = &mut history[take].act {
+            *found = Some(u32::MAX);
+        }
+    });
+    is_seen("a lie that there is none", |history, take| {
+        if let Act::Query { found, .. } = &mut history[take].act {
+            *found = None;
+        }
+    });
+}
+
+#[test]
+fn what_clients_see_of_a_logged_space_is_one_space_though_its_server_is_killed() {
+    let folder = TempDir::new().expect("a folder");
+    let (socket, log) = (folder.path().join("s"), folder.path().join("log"));
+    let (address, recorder) = (text(&socket), Recorder::default());
+    let mut server = served_at(address, &log);
+    let spaces = (0..CLIENTS).map(|_| connect_to(address)).collect();
+    work(spaces, &recorder, |wait| {
+        for kill in 0..3 {
+            wait(10 + 7 * kill);
+            server.kill().unwrap();
+            server = served_at(address, &log);
+        }
+        wait(6);
+    });
+    empty(&connect_to(address), &recorder);
+    judge(&recorder.into_history());
+}
+
+#[test]
+fn what_clients_see_of_a_replicated_space_is_one_space_though_its_leader_is_killed() {
+    let (mut group, recorder) = (Group::start(), Recorder::default());
+    let spaces = (0..CLIENTS).map(|_| group.connect()).collect();
+    work(spaces, &recorder, |wait| {
+        for kill in 0..2 {
+            wait(10 + 7 * kill);
+            let leader = group.leader();
+            group.kill_and_start(leader);
+        }
+        wait(6);
+    });
+    empty(&group.connect(), &recorder);
+    judge(&recorder.into_history());
+}

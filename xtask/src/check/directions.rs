@@ -109,7 +109,6 @@ const EDGES: &[(&str, &[&str])] = &[
             "messaging",
             "tuple-space",
             "durable",
-            "raft",
             "resume",
             "replicated",
             "simulate",

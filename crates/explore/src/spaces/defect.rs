@@ -2,7 +2,6 @@
 
 use super::Placement;
 use quintet_durable::Defect as OfLog;
-use quintet_raft::Defect as OfAgreement;
 use quintet_replicated::Defect as OfReplicas;
 use quintet_resume::Defect as OfClients;
 use quintet_tuple_space::Defect as OfSpace;
@@ -23,7 +22,7 @@ enum Place {
     Space(OfSpace),
 }
 
-static ROWS: [Row; 19] = [
+static ROWS: [Row; 17] = [
     Row("answered-before-sync", Placement::Logged, Place::Log(OfLog::AnsweredBeforeSync)),
     Row("lost-while-written-anew", Placement::Logged, Place::Log(OfLog::LostWhileWrittenAnew)),
     Row("answers-forgotten", Placement::Logged, Place::Clients(OfClients::AnswersForgotten)),
@@ -37,16 +36,6 @@ static ROWS: [Row; 19] = [
         "installed-without-clients",
         Placement::Replicated,
         Place::Replicas(OfReplicas::InstalledWithoutClients),
-    ),
-    Row(
-        "unsynced-counted",
-        Placement::Replicated,
-        Place::Replicas(OfReplicas::Agreement(OfAgreement::UnsyncedCounted)),
-    ),
-    Row(
-        "vote-not-kept",
-        Placement::Replicated,
-        Place::Replicas(OfReplicas::Agreement(OfAgreement::VoteNotKept)),
     ),
     Row("forgotten-by-replicas", Placement::Replicated, Place::Clients(OfClients::AnswersForgotten)),
     Row("tuple-left-behind", Placement::Managers, Place::Space(OfSpace::TupleLeftBehind)),

@@ -275,7 +275,7 @@ impl Space {
                 given => {
                     self.drop_waiter(place);
                     self.conclude_given(&requester, given, out);
-                    put.into_iter().for_each(|place| self.offer(now, place, out));
+                    self.offer_all(now, put, out);
                     return true;
                 }
             },

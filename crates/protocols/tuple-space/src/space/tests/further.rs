@@ -195,6 +195,22 @@ fn requests_of_too_many_or_too_few_parts_and_unknown_operations_are_malformed() 
 }
 
 #[test]
+fn what_replaces_one_of_several_that_replaced_something_is_younger_than_all_of_them() {
+    let mut bench = bench();
+    let replaces = [tuple!["row", 2i64, "new"]];
+    assert_eq!(replace(&mut bench, 1, Wait::Forever, &template!["row", 1i64, ?str], &replaces), []);
+    bench.put(&tuple!["row", 0i64, "old"]);
+    let rows = [tuple!["row", 1i64, "put"], tuple!["row", 2i64, "put"]];
+    replace(&mut bench, 2, NEVER, &template!["row", 0i64, ?str], &rows);
+    let take = Request::Take { wait: NEVER, lease: None, template: &template!["row", 2i64, ?str] };
+    assert_eq!(
+        bench.ask(2, 2, take),
+        [(2, 2, plain(rows[1].clone()))],
+        "it was there at the instant of the put"
+    );
+}
+
+#[test]
 fn what_replaces_one_of_several_that_were_put_is_younger_than_all_of_them() {
     let mut bench = bench();
     assert_eq!(

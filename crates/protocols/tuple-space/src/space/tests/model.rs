@@ -199,17 +199,22 @@ impl Model {
     }
 
     fn put_all(&mut self, tuples: &[Tuple], is_reserve: bool) {
+        let mut put = VecDeque::new();
         for tuple in tuples {
             let order = self.order();
             let (tuple, place) = (tuple.clone(), Place::Put);
             self.stored.push(Stored { order, tuple, failed: 0, place, is_reserve });
             self.note(Change::Put, self.stored.len() - 1);
-            self.offer(order);
+            put.push_back(order);
         }
+        self.offer_all(put);
     }
 
     fn offer(&mut self, order: u64) {
-        let mut offered = VecDeque::from([order]);
+        self.offer_all(VecDeque::from([order]));
+    }
+
+    fn offer_all(&mut self, mut offered: VecDeque<u64>) {
         while let Some(order) = offered.pop_front() {
             self.offer_one(order, &mut offered);
         }
@@ -469,7 +474,7 @@ impl Model {
             }
         }
         self.waiting.retain(|w| w.order != waiting.order);
-        put.into_iter().for_each(|order| self.offer(order));
+        self.offer_all(put);
     }
 
     pub(super) fn down(&mut self, address: u16) {

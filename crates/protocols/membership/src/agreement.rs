@@ -62,19 +62,16 @@ impl Agreed for View {
 impl MembershipConfig {
     /// What of it decides about the agreement.
     pub(crate) fn of_raft(&self) -> RaftConfig {
-        RaftConfig {
-            node: self.node,
-            seed: self.seed,
-            entries_at_once: self.entries_at_once,
-            message_bytes: ENTRY_BYTES,
-            ahead: 0,
-            kept_entries: self.kept_entries,
-            kept_bytes: u64::MAX,
-            heartbeat: self.timing.heartbeat,
-            election: self.timing.election,
-            #[cfg(feature = "seeded-defects")]
-            defect: self.defect,
+        let mut config = RaftConfig::new(self.node, self.seed);
+        config.entries_at_once = self.entries_at_once;
+        config.message_bytes = ENTRY_BYTES;
+        config.kept_entries = self.kept_entries;
+        (config.heartbeat, config.election) = (self.timing.heartbeat, self.timing.election);
+        #[cfg(feature = "seeded-defects")]
+        {
+            config.defect = self.defect;
         }
+        config
     }
 }
 

@@ -29,3 +29,24 @@ pub struct RaftConfig {
     #[cfg(feature = "seeded-defects")]
     pub defect: Option<crate::Defect>,
 }
+
+impl RaftConfig {
+    /// A member of a group on one LAN: it sends up to 256 entries and 1 MiB at once and nothing ahead of answers, keeps 256 entries whatever
+    /// their length, leads by a beat every 100 ms, and asks for an election after 500 ms to a second without one.
+    #[must_use]
+    pub fn new(node: NodeId, seed: u64) -> RaftConfig {
+        RaftConfig {
+            node,
+            seed,
+            entries_at_once: 256,
+            message_bytes: 1024 * 1024,
+            ahead: 0,
+            kept_entries: 256,
+            kept_bytes: u64::MAX,
+            heartbeat: Span::from_millis(100),
+            election: Span::from_millis(500),
+            #[cfg(feature = "seeded-defects")]
+            defect: None,
+        }
+    }
+}

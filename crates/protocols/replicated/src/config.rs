@@ -84,21 +84,14 @@ impl ReplicatedConfig {
     }
 
     pub(crate) fn of_raft(&self) -> RaftConfig {
-        RaftConfig {
-            node: self.me.node,
-            seed: self.seed,
-            entries_at_once: 256,
-            message_bytes: 1024 * 1024,
-            ahead: self.ahead,
-            kept_entries: self.kept_entries,
-            kept_bytes: self.kept_bytes,
-            heartbeat: self.heartbeat,
-            election: self.election,
-            #[cfg(feature = "seeded-defects")]
-            defect: match self.defect {
-                Some(crate::Defect::Agreement(defect)) => Some(defect),
-                _ => None,
-            },
+        let mut config = RaftConfig::new(self.me.node, self.seed);
+        config.ahead = self.ahead;
+        (config.kept_entries, config.kept_bytes) = (self.kept_entries, self.kept_bytes);
+        (config.heartbeat, config.election) = (self.heartbeat, self.election);
+        #[cfg(feature = "seeded-defects")]
+        if let Some(crate::Defect::Agreement(defect)) = self.defect {
+            config.defect = Some(defect);
         }
+        config
     }
 }

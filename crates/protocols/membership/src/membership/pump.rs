@@ -84,8 +84,10 @@ impl Membership {
         let Phase::Open(open) = &self.phase else { return };
         let (me, view) = (open.raft.me, &open.raft.view);
         if view.has_lost(me) {
-            let text =
-                format!("this machine, node {}, is no member of the cluster any more, by view {}", me.0, view.number);
+            let text = format!(
+                "this machine, node {}, is no member of the cluster any more, by view {}",
+                me.0, view.number
+            );
             self.close(Refusal::new(Reason::Removed, text), out);
         }
     }

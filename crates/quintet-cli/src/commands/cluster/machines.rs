@@ -257,6 +257,7 @@ mod tests {
             life: 0,
             removed: false,
             peers: Vec::new(),
+            spaces: Vec::new(),
         };
         let membership = Membership { view: View::default(), news: News::default() };
         let certificate = Validity { from: now, until: now + left };

@@ -68,12 +68,19 @@ impl Kernel {
         check(listen_at)?;
         let space = space.into();
         if let SpaceAddress::Replicas(_) = space {
+            return Err(replicated(&space));
+        }
+        let located = space.locate(&|name| std::env::var_os(name))?;
+        if let Some(named) = &located.space {
             let text = format!(
-                "{space} is a replicated space, whose clients look for the replica that leads: they ask without a kernel"
+                "{space} is the named space {named} of its server; a kernel passes on what is asked of all of them: give it the server's own \
+                 address, and have the programs name the space"
             );
             return Err(Error::new(Code::BadValue, text));
         }
-        let located = space.locate(&|name| std::env::var_os(name))?;
+        if !located.replicas.is_empty() {
+            return Err(replicated(&space));
+        }
         let config = KernelConfig { cluster: located.cluster.unwrap_or(config.cluster), ..config.clone() };
         let managers = managers_at(&located.address, config.cluster, config.link)
             .map_err(|error| located.explained(error))?;
@@ -236,6 +243,13 @@ impl Protocol for Watchman {
     fn deadline(&self) -> Option<Time> {
         None
     }
+}
+
+fn replicated(space: &SpaceAddress) -> Error {
+    let text = format!(
+        "{space} is a replicated space, whose clients look for the replica that leads: they ask without a kernel"
+    );
+    Error::new(Code::BadValue, text)
 }
 
 /// Whether a kernel can listen there.

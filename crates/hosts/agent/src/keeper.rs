@@ -98,6 +98,8 @@ pub(crate) struct Keeper {
     pub(crate) early: Early,
     /// Whether a majority has said what the latest view is, since this agent was started or was out of touch.
     pub(crate) is_confirmed: bool,
+    /// Whether one has said so since this agent was started.
+    was_confirmed: bool,
     is_ending: bool,
     /// Why the record could not be written, so that it is told once.
     unwritten: Option<String>,
@@ -135,6 +137,7 @@ impl Keeper {
             next: 0,
             early: Early::default(),
             is_confirmed: false,
+            was_confirmed: false,
             is_ending: false,
             unwritten: None,
             upkeep,
@@ -221,7 +224,7 @@ impl Keeper {
             }
             (Purpose::Confirm, Answer::Current(view, _)) => {
                 self.see(*view);
-                self.is_confirmed = true;
+                (self.is_confirmed, self.was_confirmed) = (true, true);
                 self.follow_confirmed();
                 self.keep_spaces();
                 self.serve_space().iter().for_each(|notice| (self.told)(notice));

@@ -166,11 +166,10 @@ where
         if open.writer.is_long(self.config.spare_log_bytes) {
             open.write_anew(&self.config, &self.protocol, now);
         }
-        // The disk has the next batch before anybody is told of this one: to tell many takes as long as a sync.
-        self.begin_batch(out);
-        let Phase::Open(open) = &mut self.phase else { return };
+        // What is durable is said first: the next batch may find that the disk takes nothing any more.
         open.held.release(|batch| open.writer.is_durable(batch), out);
         opened.iter().for_each(|news| self.tell(news, out));
+        self.begin_batch(out);
     }
 
     fn begin_batch(&mut self, out: &mut dyn Outbox) {

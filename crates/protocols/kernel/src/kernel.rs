@@ -102,6 +102,9 @@ impl Kernel {
             return self.cut_off(from, out);
         };
         let known = self.ways.port(from, pair);
+        if frame.kind == ABSENT {
+            return self.hear_absent(from, known, (pair, rest), out);
+        }
         let port = known.or_else(|| self.ways.open(from, pair, self.config.max_pairs));
         match port {
             Some(port) => {
@@ -110,6 +113,23 @@ impl Kernel {
             }
             None => self.pass_to_client(from, Relayed::word(ABSENT, pair.turned(), &[]), out),
         }
+    }
+
+    /// Nobody is at a client's port: the server hears it, and the pair is over. The word has nothing behind the pair.
+    fn hear_absent(
+        &mut self,
+        from: Address,
+        known: Option<Port>,
+        (pair, rest): (PortPair, &[u8]),
+        out: &mut dyn Outbox,
+    ) {
+        if !rest.is_empty() {
+            return self.cut_off(from, out);
+        }
+        let Some(port) = known else { return };
+        let pair = PortPair { from: port, to: pair.to };
+        self.pass_to_server(from, Relayed::word(ABSENT, pair, rest), out);
+        self.leave(from, port, DownCause::Closed, out);
     }
 
     fn hear_server(&mut self, frame: &Frame<'_>, out: &mut dyn Outbox) {

@@ -179,7 +179,8 @@ pub(crate) fn decode_spaces(reader: &mut Reader<'_>) -> Result<BTreeMap<String, 
     let count = reader.length("number of spaces", MAX_KEPT_SPACES)?;
     for _ in 0..count {
         let name = reader.text("name of a space", MAX_SPACE_NAME_BYTES)?.to_owned();
-        if spaces.last_key_value().is_some_and(|(last, _)| *last >= name) {
+        // It becomes the name of a folder.
+        if check_name(&name).is_err() || spaces.last_key_value().is_some_and(|(last, _)| *last >= name) {
             return Err(reader.invalid("name of a space", 0u8, 1));
         }
         let (number, slot) = (reader.u64()?, reader.u16()?);

@@ -68,7 +68,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         kernel.stop();
         match again(&listen, &space, &config, &interrupted) {
             Some(Ok(found)) => kernel = found,
-            Some(Err(_)) => return Err(gone),
+            Some(Err(why)) => {
+                tell(format!("it does not begin anew: {why}"));
+                return Err(gone);
+            }
             None => return Ok(ExitCode::SUCCESS),
         }
         *meter.lock().unwrap_or_else(PoisonError::into_inner) = kernel.meter();

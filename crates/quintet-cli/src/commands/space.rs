@@ -45,7 +45,7 @@ struct Which {
 
 #[derive(Args)]
 #[command(
-    after_help = "A server keeps named spaces beside the one without a name, each with tuples, waiters and a quota of its own. A space that is there with the same settings is as good as a new one. A server keeps all its spaces in one way: with serve --policy logged or replicated their tuples outlive it, else they end with it.\n\nIn a cluster, spaces with the policy logged or replicated=N are kept by the agents of its machines (quintet up): logged on the disk of this one, replicated=3 on three machines, of which any two go on. Programs on all machines reach them at quintet://CLUSTER/NAME.\n\nNames: 1 to 63 letters, digits, '-', '_' and '.', the first of them a letter or digit. The quotas of all named spaces together stay below the server's setting spaces.max_bytes.\n\nExamples:\n  quintet space create orders --max-bytes 100000000\n  quintet space create orders --allow a,b\n  quintet space create orders --policy replicated=3\n  quintet space create orders --policy logged --space quintet://lab\n  quintet space create orders --space tcp:127.0.0.1:7400 --json"
+    after_help = "A server keeps named spaces beside the one without a name, each with tuples, waiters and a quota of its own. A space that is there with the same settings is as good as a new one. A server keeps all its spaces in one way: with serve --policy logged or replicated their tuples outlive it, else they end with it.\n\nIn a cluster, spaces with the policy logged or replicated=N are kept by the agents of its machines (quintet up): logged on the disk of this one, replicated=3 on three machines, of which any two go on. Programs on all machines reach them at quintet://CLUSTER/NAME.\n\nNames: 1 to 63 letters, digits, '-', '_' and '.', the first of them a letter or digit. The quotas of a server's named spaces together stay below its setting spaces.max_bytes; those that a cluster's agents keep do not count there.\n\nExamples:\n  quintet space create orders --max-bytes 100000000\n  quintet space create orders --allow a,b\n  quintet space create orders --policy replicated=3\n  quintet space create orders --policy logged --space quintet://lab\n  quintet space create orders --space tcp:127.0.0.1:7400 --json"
 )]
 struct CreateArguments {
     /// What it is called
@@ -86,7 +86,7 @@ struct NameArguments {
 
 #[derive(Args)]
 #[command(
-    after_help = "Who waits in it gets the error NoSuchSpace, as does who asks it later. A space of the same name that is made later is another one.\n\nExample:\n  quintet space remove orders"
+    after_help = "Who waits in it gets the error NoSuchSpace, as does who asks it later; of a space that a cluster's agents keep, an error of a lost connection (PeerDied) once link.resume_window_ms is over. A space of the same name that is made later is another one.\n\nExample:\n  quintet space remove orders"
 )]
 struct RemoveArguments {
     #[command(flatten)]

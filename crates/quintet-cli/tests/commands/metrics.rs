@@ -303,6 +303,20 @@ fn the_documentation_lists_what_is_told_and_nothing_else() {
     let (_several, several) = served_by(&folder, &["--managers", "2"]);
     told.extend(rows(&page(&several)));
 
+    let (server, own) = (folder.join("space"), folder.join("kernel"));
+    let kernel = quintet([
+        "kernel",
+        "--space",
+        text(&server),
+        "--listen",
+        text(&own),
+        "--json",
+        "--metrics",
+        "127.0.0.1:0",
+    ]);
+    let ready: Value = serde_json::from_str(&kernel.output().next_line(LONG).expect("it begins")).unwrap();
+    told.extend(rows(&page(&self::address(ready["metrics"].as_str().expect("it says where")))));
+
     told.sort();
     told.dedup();
     let mut listed: Vec<&str> = document.lines().filter(|line| line.starts_with("| `quintet_")).collect();

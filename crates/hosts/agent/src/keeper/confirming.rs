@@ -46,7 +46,7 @@ impl Keeper {
 
     /// No majority is heard, or one is again.
     pub(super) fn take_staleness(&mut self, is_stale: bool) {
-        if is_stale && !self.is_confirmed {
+        if is_stale && !self.was_confirmed {
             // Since it was started this machine has heard from nobody who is in.
             self.admission.set_doubtful(true);
             self.keep_spaces();

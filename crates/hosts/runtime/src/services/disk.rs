@@ -179,20 +179,25 @@ impl Disk {
             return;
         }
         let end = needed + (needed / 4).clamp(LEAST_AHEAD, MOST_AHEAD);
-        let from = ahead.max(self.length);
-        let zeros = vec![0; usize::try_from(end - from).unwrap_or(0)];
-        match self.file.write_all_at(&zeros, from) {
+        // What is to be written now is not written twice.
+        let zeros = vec![0; usize::try_from(end - needed).unwrap_or(0)];
+        match self.file.write_all_at(&zeros, needed) {
             Ok(()) => self.ahead = Some(end),
             // Without it all goes on, at the pace of the journal. What there is of a full disk is for what was asked.
-            Err(_) => self.give_room_back(),
+            Err(_) => self.cut_to_end(),
         }
     }
 
     /// Cuts off what was written ahead. Where that fails there are zeros, as after a crash.
     fn give_room_back(&mut self) {
         if self.ahead.is_some_and(|ahead| ahead > self.length) {
-            let _ = self.file.set_len(self.length);
+            self.cut_to_end();
         }
+    }
+
+    /// The same, however much was written.
+    fn cut_to_end(&mut self) {
+        let _ = self.file.set_len(self.length);
         self.ahead = self.ahead.map(|_| self.length);
     }
 

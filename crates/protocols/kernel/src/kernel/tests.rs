@@ -170,12 +170,31 @@ fn with_whom_the_server_breaks_is_cut_off_and_nobody_else() {
 
 #[test]
 fn what_no_honest_client_sends_cuts_it_off() {
-    for (kind, body) in [(WORD, &[1, 2, 3][..]), (LEFT, &[16, 0, 16, 0, 0]), (PORTS.kind(3), &[16, 0, 16, 0])]
-    {
+    let words = [
+        (WORD, &[1, 2, 3][..]),
+        (LEFT, &[16, 0, 16, 0, 0]),
+        (PORTS.kind(3), &[16, 0, 16, 0]),
+        (ABSENT, &[16, 0, 16, 0, 9]),
+    ];
+    for (kind, body) in words {
         let mut bench = Bench::new();
         let cut = bench.give(Input::Frame(FIRST, Frame::new(kind, Token(0), body)));
         assert_eq!(cut, [sent(FIRST, Kind(0), (0, 0), b"")], "{kind:?}");
     }
+}
+
+#[test]
+fn a_pair_of_which_a_client_says_that_nobody_is_there_is_over() {
+    let mut bench = Bench::new();
+    assert_eq!(bench.frame(FIRST, ABSENT, (16, 16), b""), [], "there is none");
+    bench.frame(FIRST, WORD, (16, 16), b"a");
+    let said = bench.frame(FIRST, ABSENT, (16, 16), b"");
+    assert_eq!(said[0], sent(SERVER, ABSENT, (1, 16), b""));
+    assert_eq!(
+        (said.len(), bench.kernel.books().1),
+        (2, 0),
+        "the server hears that the port is left: {said:?}"
+    );
 }
 
 #[test]

@@ -85,7 +85,7 @@ impl Membership {
         let (me, view) = (open.raft.me, &open.raft.view);
         if view.has_lost(me) {
             let text = format!(
-                "this machine, node {}, is no member of the cluster any more, by view {}",
+                "this machine, node {}, was removed from the cluster, as view {} shows",
                 me.0, view.number
             );
             self.close(Refusal::new(Reason::Removed, text), out);

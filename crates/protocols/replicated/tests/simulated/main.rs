@@ -53,10 +53,10 @@ fn what_was_acknowledged_is_there_in_many_more_schedules() {
     explore_all(60..10_000);
 }
 
+/// Those of the agreement are looked for where it is tested alone, in the membership.
 #[cfg(feature = "seeded-defects")]
 mod defects {
     use super::{Style, explore};
-    use quintet_raft::Defect as Agreement;
     use quintet_replicated::Defect;
 
     /// Looks from a seed on that has found it: where the protocol changes, a later one does.
@@ -80,23 +80,8 @@ mod defects {
     }
 
     #[test]
-    fn a_leaders_own_copy_that_counts_before_its_sync_is_found() {
-        is_found(Defect::Agreement(Agreement::UnsyncedCounted), 950);
-    }
-
-    #[test]
     fn a_snapshot_that_is_installed_without_its_clients_is_found() {
         is_found(Defect::InstalledWithoutClients, 0);
-    }
-
-    #[test]
-    fn a_vote_that_is_not_kept_is_found() {
-        is_found(Defect::Agreement(Agreement::VoteNotKept), 950);
-    }
-
-    #[test]
-    fn an_entry_of_an_earlier_term_that_is_counted_is_found() {
-        is_found(Defect::Agreement(Agreement::EarlierTermCounted), 950);
     }
 
     #[test]

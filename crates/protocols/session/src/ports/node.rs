@@ -173,9 +173,14 @@ impl Node {
         self.owe(at, asked.turned(), Word::Absent, out);
     }
 
-    /// Says it as soon as there is room. What is more than a node may want is left out: who asks in earnest asks once a port.
+    /// Says it as soon as there is room. Of what was for nobody no more is kept than a node may want: who asks in earnest asks once a port. That a pair is
+    /// over is not left out, or it would be so for one side only.
     fn owe(&mut self, at: Address, pair: PortPair, word: Word, out: &mut dyn Outbox) {
-        if self.owed.len() < self.max_pairs() {
+        let most = match word {
+            Word::Absent => self.max_pairs(),
+            Word::Left(_) => usize::from(u16::MAX),
+        };
+        if self.owed.len() < most {
             self.owed.push_back((pair, word));
         }
         self.send_owed(at, out);

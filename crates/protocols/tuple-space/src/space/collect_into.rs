@@ -13,6 +13,7 @@ use bytes::Bytes;
 use core::ops::ControlFlow;
 use quintet_contract::{Address, Outbox, Time, Token};
 use quintet_errors::Code;
+use std::collections::VecDeque;
 
 /// Tuples that are compared at most for one collection into another space: as it is one turn, others wait for its end.
 pub const MAX_COLLECTED: usize = 1 << 16;
@@ -134,10 +135,16 @@ impl Space {
         carried
     }
 
-    /// Puts a tuple for which there is room.
-    pub(crate) fn put_carried(&mut self, now: Time, carried: Carried, out: &mut dyn Outbox) {
-        let Carried { head, bulk } = carried;
-        out.work(stages::STORE, 1);
-        self.put(now, &View::checked_tuple(&head, &bulk), bulk.clone(), Account::Quota, out);
+    /// Puts tuples for which there is room: all are there before one is given away.
+    pub(crate) fn put_carried(&mut self, now: Time, carried: &[Carried], out: &mut dyn Outbox) {
+        out.work(stages::STORE, u32::try_from(carried.len()).unwrap_or(u32::MAX));
+        let mut put = VecDeque::new();
+        for Carried { head, bulk } in carried {
+            let place = self.add(now, &View::checked_tuple(head, bulk), bulk.clone(), Account::Quota);
+            if !self.leaves(place, true) {
+                put.push_back(place);
+            }
+        }
+        self.offer_all(now, put, out);
     }
 }

@@ -103,10 +103,9 @@ impl Spaces {
             destination.check_grant(from, out)?;
         }
         destination.check_room(&matching)?;
-        for at in 0..matching.len() {
-            let carried = self.space_mut(source).carry(now, &matching, at, takes);
-            self.space_mut(into).put_carried(now, carried, out);
-        }
+        let space = self.space_mut(source);
+        let carried: Vec<_> = (0..matching.len()).map(|at| space.carry(now, &matching, at, takes)).collect();
+        self.space_mut(into).put_carried(now, &carried, out);
         Ok(Some(matching.len()))
     }
 

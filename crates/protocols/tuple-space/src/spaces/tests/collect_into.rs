@@ -58,6 +58,19 @@ fn all_that_match_are_moved_or_copied_in_their_order_and_counted() {
 }
 
 #[test]
+fn what_replaces_one_that_was_moved_is_younger_than_all_of_them() {
+    let mut bench = Bench::new();
+    let (a, b) = (bench.create("a", of_bytes(4_000)), bench.create("b", of_bytes(4_000)));
+    bench.put(a, &numbered(0..3));
+    let (template, tuples) = (rows(), numbered(100..101));
+    let replace = Request::Replace { wait: Wait::Forever, template: &template, tuples: &tuples };
+    assert_eq!(bench.ask(LOCAL, 5, b, replace), []);
+    let sent = bench.ask(OTHER, 2, a, into(true, b, &rows()));
+    assert_eq!(sent.len(), 2, "{sent:?}");
+    assert_eq!(bench.all(b, &rows()), [numbered(1..3), numbered(100..101)].concat());
+}
+
+#[test]
 fn who_waits_in_either_space_is_served_and_who_watches_is_told() {
     let mut bench = Bench::new();
     let (a, b) = (bench.create("a", of_bytes(600)), bench.create("b", of_bytes(9_000)));

@@ -11,7 +11,7 @@ use crate::{
     SpaceLog, SpacesConfig, Tracer,
 };
 use managers::Spread;
-use quintet_contract::{Address, Identity, Incarnation, Input, NodeId, Outbox, Protocol, Time, Token};
+use quintet_contract::{Address, Identity, Incarnation, Input, NodeId, Outbox, Protocol, Span, Time, Token};
 use quintet_durable::LoggedConfig;
 use quintet_errors::Code;
 use quintet_link::{LinkAddress, Listener, listen};
@@ -381,6 +381,10 @@ fn node(
         .with_window(config.link.window)
         .with_liveness(config.link.liveness_of_server());
     stack_config.resume.window = stack_config.liveness.resume_window;
+    if config.replication.is_some() {
+        // A client finds that the leader has been cut off by its silence, and only then looks for the next one.
+        stack_config.resume.window = Span::from(config.link.resume_window + config.link.silence_limit);
+    }
     let at = match (&config.replication, &spread) {
         (Some(replication), _) => replication.node(),
         (None, Some(spread)) => stack::manager_node(spread.me),

@@ -159,7 +159,7 @@ settings! {
         unit: Unit::Milliseconds,
         default: 10_000,
         range: 0..=86_400_000,
-        text: "How long a link over a Unix socket, TCP or TLS that was cut is made again, with nothing lost; and how long any link to a logged or replicated space whose server ended, and a server waits for its clients; 0: not at all. A client that died is missed at once over a Unix socket, and over TCP or TLS for so long; its leases end in their own time then.",
+        text: "How long a link over a Unix socket, TCP or TLS that was cut is made again, with nothing lost; and how long any link to a logged or replicated space whose server ended, and a server waits for its clients (replicas for link.silence_limit_ms longer, in which clients miss a leader that was cut off); 0: not at all. A client that died is missed at once over a Unix socket, and over TCP or TLS for so long; its leases end in their own time then.",
     };
     /// `link.pack`
     LINK_PACK: Text = {

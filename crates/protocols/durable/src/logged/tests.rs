@@ -136,7 +136,7 @@ fn nothing_is_answered_before_it_is_durable_and_what_comes_meanwhile_shares_one_
 }
 
 #[test]
-fn the_disk_has_the_next_batch_before_anybody_is_told_of_the_last_one() {
+fn what_is_durable_is_said_before_the_disk_is_asked_again() {
     let mut bench = Bench::open(vec![]);
     bench.put(1);
     bench.put(2);
@@ -145,7 +145,7 @@ fn the_disk_has_the_next_batch_before_anybody_is_told_of_the_last_one() {
     let done = OwnedFrame { kind: DISK_DONE, token: Token(2), body: body.into(), bulk: Bytes::new() };
     bench.logged.handle(bench.now, Input::Frame(DISK, done.borrow()), &mut bench.out);
     let to: Vec<Address> = bench.out.frames().into_iter().map(|(to, _)| to).collect();
-    assert_eq!(to, [DISK, CLIENT]);
+    assert_eq!(to, [CLIENT, DISK]);
 }
 
 #[test]

@@ -17,7 +17,8 @@ const LEASE: Duration = Duration::from_secs(10);
 fn client_of_a_kept_space() {
     let Ok(address) = env::var(SPACE) else { return };
     let address: SpaceAddress = address.parse().unwrap();
-    let link = LinkConfig { resume_window: LONG, ..LinkConfig::default() };
+    let silence_limit = Duration::from_secs(2);
+    let link = LinkConfig { silence_limit, resume_window: LONG, ..LinkConfig::default() };
     let space = Lab::connect_with(address, 0, LEASE, link).expect("it is there").space();
     for number in 0i64.. {
         space.out(tuple!["item", number]).expect("it goes on");

@@ -434,7 +434,7 @@ impl Calls {
     /// polling.
     fn release(&self, mut engine: MutexGuard<'_, Engine>) -> Vec<Callback> {
         if engine.has_to_flush() {
-            engine.end_burst();
+            engine.end_burst(self.clock);
         }
         self.hand_back(engine)
     }

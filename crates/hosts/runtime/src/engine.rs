@@ -30,7 +30,7 @@ use quintet_contract::{
     Address, Disconnect, DownCause, Frame, Incarnation, Input, NodeId, PeerChange, Port, Time, Token,
 };
 use quintet_errors::Code;
-use quintet_link::{LinkError, Sender};
+use quintet_link::Sender;
 use quintet_wire::registry::PORT_CALLERS;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -45,8 +45,6 @@ pub(crate) struct Engine {
     ways: Ways,
     /// Links that are over, while their receiving halves are still there.
     over: Vec<Ended>,
-    /// Links that are to end once what has come over them is taken.
-    failing: Vec<(NodeId, LinkId, LinkError)>,
     links_made: u64,
     /// The time of the latest input.
     latest: Time,
@@ -128,7 +126,6 @@ impl Engine {
             instances: Vec::new(),
             ways,
             over: Vec::new(),
-            failing: Vec::new(),
             links_made: 0,
             latest: Time::ZERO,
             request: RequestBuffer::default(),
@@ -198,9 +195,9 @@ impl Engine {
         worked |= self.report_room(now);
         worked |= self.wake(now);
         worked |= self.end_step(now);
-        self.flush();
-        // What was lost in the flush is seen to before the next sleep.
-        worked || !self.ways.closing.is_empty() || !self.failing.is_empty()
+        self.flush(|| now);
+        // What was lost in the flush may have had others closed: see to them before the next sleep.
+        worked || !self.ways.closing.is_empty()
     }
 
     /// When an instance wants to be woken.
@@ -289,21 +286,15 @@ impl Engine {
         }
     }
 
-    /// Shows the peers what was sent, and wakes those that sleep. A link that fails over this ends once what has come over it is taken: a peer
-    /// that closed it may have said why before.
+    /// Shows the peers what was sent, and wakes those that sleep. What time it is, only a failure asks.
     #[inline]
-    pub(crate) fn flush(&mut self) {
+    pub(crate) fn flush(&mut self, now: impl Fn() -> Time) {
         while let Some(outlet) = self.ways.outlets.next_dirty() {
             if let Err(error) = outlet.sender.flush() {
-                self.failing.push((outlet.peer, outlet.link, error));
-                (outlet.waker)();
+                let (peer, link) = (outlet.peer, outlet.link);
+                self.fail(now(), (peer, link), &error);
             }
         }
-    }
-
-    /// The links that failed over a flush since this was asked last.
-    pub(crate) fn failing_links(&mut self) -> Vec<(NodeId, LinkId, LinkError)> {
-        core::mem::take(&mut self.failing)
     }
 
     /// The time of the burst that was not flushed yet: it has one only. Else what the clock says.
@@ -314,10 +305,10 @@ impl Engine {
 
     /// Wakes who waits for the end of the burst, and flushes.
     #[inline]
-    pub(crate) fn end_burst(&mut self) {
+    pub(crate) fn end_burst(&mut self, clock: LiveClock) {
         self.wake(self.latest);
         self.end_step(self.latest);
-        self.flush();
+        self.flush(|| clock.now());
     }
 
     /// Whether [`Engine::flush`] would do anything.

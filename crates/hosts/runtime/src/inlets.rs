@@ -38,9 +38,6 @@ const IDLE_TURNS: u32 = 256;
 /// Under constant load, resting links and listeners are looked at every so many turns.
 const TURNS_BETWEEN_LOOKS: u32 = 32;
 
-/// Bursts that are taken at most from a link that has failed. Over a socket there are fewer: no more comes than its buffer holds.
-const LAST_BURSTS: u32 = 1024;
-
 /// All receiving halves of an engine.
 pub(crate) struct Inlets {
     inlets: Vec<Option<Inlet>>,
@@ -304,7 +301,6 @@ impl Inlets {
 
     /// Takes a burst from each active link. False if there was nothing.
     pub(crate) fn receive(&mut self, engine: &mut Engine, now: Time) -> bool {
-        self.end_failing(engine, now);
         self.drop_ended(engine, now);
         let mut worked = false;
         let mut next = 0;
@@ -317,30 +313,11 @@ impl Inlets {
         worked
     }
 
-    /// Takes what has come over the links that failed over a flush, and ends them.
-    fn end_failing(&mut self, engine: &mut Engine, now: Time) {
-        for (peer, link, error) in engine.failing_links() {
-            if let Some(at) = self.place_of(link) {
-                self.activate(at);
-                let mut bursts = 0..LAST_BURSTS;
-                while bursts.next().is_some()
-                    && !engine.is_over(link)
-                    && self.receive_burst(at, peer, link, engine, now)
-                {}
-            }
-            engine.fail(now, (peer, link), &error);
-        }
-    }
-
-    fn place_of(&self, link: LinkId) -> Option<u32> {
-        let is_it = |inlet: &Inlet| matches!(inlet.peer, Peer::Known(_, there) if there == link);
-        let at = self.inlets.iter().position(|inlet| inlet.as_ref().is_some_and(is_it))?;
-        u32::try_from(at).ok()
-    }
-
     fn drop_ended(&mut self, engine: &mut Engine, now: Time) {
         for ended in engine.ended_links() {
-            let inlet = self.place_of(ended.link).and_then(|at| self.remove(at));
+            let is_it = |inlet: &Inlet| matches!(inlet.peer, Peer::Known(_, there) if there == ended.link);
+            let at = self.inlets.iter().position(|inlet| inlet.as_ref().is_some_and(is_it));
+            let inlet = at.and_then(|at| u32::try_from(at).ok()).and_then(|at| self.remove(at));
             let is_unheard_dial = inlet.is_some_and(|inlet| inlet.is_unheard_dial);
             self.dialling.iter_mut().for_each(|dialling| dialling.ended(ended, is_unheard_dial, now));
         }

@@ -68,10 +68,7 @@ impl Engine {
             self.report_room(now);
             self.wake(now);
             self.end_step(now);
-            self.flush();
-            for (peer, link, error) in self.failing_links() {
-                self.fail(now, (peer, link), &error);
-            }
+            self.flush(|| now);
             if !self.ways.outlets.is_refusing() || now >= until {
                 return;
             }

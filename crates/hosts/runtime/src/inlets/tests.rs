@@ -1,5 +1,3 @@
-#[path = "tests/failing.rs"]
-mod failing;
 #[path = "tests/names.rs"]
 mod names;
 

@@ -65,7 +65,7 @@ explore: ## Random schedules and faults against the protocols, in the simulator:
 	cargo test --release --quiet -p quintet-durable --test simulated -- --ignored
 	cargo test --release --quiet -p quintet-replicated --test simulated -- --ignored
 
-kill: ## Servers, leaders and agents killed, machines cut off, under clients, again and again: all that was acknowledged is there once; takes half an hour
+kill: ## Servers, leaders and agents killed, machines cut off, under clients, again and again: all that was acknowledged is there once; takes long
 	@.ci/setup
 	cargo test --release --quiet -p quintet-cli --test commands -- --ignored logged:: replicated:: kept_space
 

@@ -2,7 +2,7 @@
  *
  * A pair is an INSERT and a DELETE of the oldest row that returns it, each a transaction of its own by a prepared statement. Each client is a
  * thread with a connection of its own. They take turns at writing by a mutex of this program: SQLite has one writer at a time, and its own busy
- * handler sleeps between tries, which is slower. No processor is chosen for them. The database lies below TMPDIR, or /tmp. */
+ * handler sleeps between tries (that was not measured). No processor is chosen for them. The database lies below TMPDIR, or /tmp. */
 #define _GNU_SOURCE
 #include <sqlite3.h>
 

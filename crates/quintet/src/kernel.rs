@@ -58,7 +58,8 @@ impl Kernel {
     ///
     /// # Errors
     /// [`Code::BadValue`]: no address to listen at, one over TLS (a kernel is for processes of this user on this machine), one without a port for
-    /// each manager; or the space is replicated: its clients look for the replica that leads themselves. An address cannot be listened at; and
+    /// each manager; or the space is replicated: its clients look for the replica that leads themselves; or it is a named one of its server, whose programs
+    /// name it. An address cannot be listened at; and
     /// what [`Lab::connect`](crate::Lab::connect) fails with.
     pub fn start(
         listen_at: &[LinkAddress],

@@ -2,7 +2,7 @@
 
 use crate::account::{drain, kills_under_clients, number};
 use crate::cluster::machine::{Machine, object};
-use crate::tool::{LONG, wait_until, wait_until_gone};
+use crate::tool::{LONG, text, wait_until, wait_until_gone};
 use quintet::{Code, Lab, LinkConfig, Space, SpaceAddress, template, tuple};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -77,6 +77,11 @@ fn a_space_on_one_disk_and_one_on_three_are_created_found_listed_and_removed() {
         space(&a, name).take(&template!["quintet.task", ?i64]).unwrap();
         let shown = object(&c.does(&["space", "show", name, "--json"]));
         assert_eq!(shown["tuples"], 1, "{shown}");
+    }
+    let own = a.lab().join("kernel");
+    for (name, why) in [("jobs", "is a replicated space"), ("volatile", "is the named space volatile")] {
+        let space = format!("quintet://lab/{name}");
+        a.is_refused(&["kernel", "--space", &space, "--listen", text(&own)], 65, &[why]);
     }
     let unnamed: SpaceAddress = format!("quintet://{}", a.lab().display()).parse().unwrap();
     let unnamed = Lab::connect(unnamed, 0, LEASE).unwrap().space();

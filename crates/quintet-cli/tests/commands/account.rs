@@ -66,12 +66,31 @@ fn client(space: &Space, first: i64, account: &Account, is_over: &AtomicBool, to
     }
 }
 
+/// Ends the clients and the waiter of a test that panics: else it would wait for them, and never say why.
+struct Ending<'a> {
+    is_over: &'a AtomicBool,
+    ends: &'a Space,
+}
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        if std::thread::panicking() {
+            // Whether this fails too is of no matter: why it began is told.
+            let _ = self.ends.out(tuple!["end", 0i64]);
+        }
+    }
+}
+
 /// Kills so often under clients that go on, and what they were told is so.
 pub(crate) fn kills_under_clients(connect: impl Fn() -> Space, kills: i64, mut kill: impl FnMut(i64)) {
     let (account, is_over) = (Account::default(), AtomicBool::new(false));
     std::thread::scope(|scope| {
         let (told, is_told) = channel();
         let (account, is_over) = (&account, &is_over);
+        // Who connects for the first time finds nobody while the server is not back.
+        let ends = connect();
+        let _ending = Ending { is_over, ends: &ends };
         for number in 0..CLIENTS {
             let (space, told) = (connect(), told.clone());
             scope.spawn(move || client(&space, number * ITEMS, account, is_over, &told));
@@ -85,9 +104,8 @@ pub(crate) fn kills_under_clients(connect: impl Fn() -> Space, kills: i64, mut k
             }
             kill(round);
         }
-        connect().out(tuple!["end", kills]).unwrap();
+        ends.out(tuple!["end", kills]).unwrap();
         assert_eq!(number(&waiter.join().expect("it was answered")), kills);
-        is_over.store(true, Ordering::Relaxed);
     });
     let space = connect();
     let counted = |name| {

@@ -167,13 +167,11 @@ fn agents_killed(policy: &str, kills: i64) {
 }
 
 #[test]
-#[ignore = "a take that waited over two kills was lost once: make kill"]
 fn clients_of_a_space_on_one_disk_go_on_after_the_kill_of_its_agent() {
     agents_killed("logged", 2);
 }
 
 #[test]
-#[ignore = "a take that waited over two kills was lost once: make kill"]
 fn clients_of_a_space_on_three_disks_go_on_whichever_agent_is_killed() {
     agents_killed("replicated=3", 3);
 }

@@ -18,15 +18,25 @@ impl<T: Send + 'static> Asking<T> {
     /// The answer, if it comes within that time. Where the last question has no answer so far, that is waited for, and `ask` is not called; an
     /// answer that came between two questions is old, and nobody gets it.
     pub(crate) fn within(&mut self, limit: Duration, ask: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+        let question = self.outstanding(ask);
+        self.wait(question, limit)
+    }
+
+    /// Where the answer to the last question will come if it has none so far, else to this one, which is asked now.
+    fn outstanding(&mut self, ask: impl FnOnce() -> T + Send + 'static) -> Receiver<T> {
         let has_ended = |late: &Receiver<T>| !matches!(late.try_recv(), Err(TryRecvError::Empty));
-        let late = self.late.take().filter(|late| !has_ended(late)).unwrap_or_else(|| {
+        self.late.take().filter(|late| !has_ended(late)).unwrap_or_else(|| {
             let (tell, answer) = channel();
             // Nobody listens any more if the command ends meanwhile.
             thread::spawn(move || drop(tell.send(ask())));
             answer
-        });
-        let answer = late.recv_timeout(limit).ok();
-        self.late = answer.is_none().then_some(late);
+        })
+    }
+
+    /// What comes there within that time.
+    fn wait(&mut self, question: Receiver<T>, limit: Duration) -> Option<T> {
+        let answer = question.recv_timeout(limit).ok();
+        self.late = answer.is_none().then_some(question);
         answer
     }
 }
@@ -45,8 +55,9 @@ mod tests {
         assert_eq!(asking.within(SHORT, move || answers.recv().unwrap_or("nobody is left")), None);
         let second = || -> &str { unreachable!("the first has no answer so far") };
         assert_eq!(asking.within(SHORT, second), None);
+        let question = asking.outstanding(second);
         answer.send("it came").unwrap();
-        assert_eq!(asking.within(LONG, second), Some("it came"), "whoever waits then gets it");
+        assert_eq!(asking.wait(question, LONG), Some("it came"), "whoever waits then gets it");
         assert_eq!(asking.within(LONG, || "anew"), Some("anew"));
     }
 

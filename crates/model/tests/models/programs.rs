@@ -1,7 +1,5 @@
 //! Modules that decide, ask and wait, against what is known exactly; what is wrong with them.
 
-mod said;
-
 use quintet_model::{MeasureResult, Model, RunResult};
 use std::path::Path;
 
@@ -169,7 +167,7 @@ request = { of = "one", ask = "data" }
 
 /// What is wrong with the good model once `from` in it is `to`.
 fn problems(from: &str, to: &str) -> Vec<String> {
-    said::once_replaced(GOOD, from, to)
+    crate::said::once_replaced(GOOD, from, to)
 }
 
 #[test]

@@ -112,7 +112,7 @@ fn what_is_wrong_with_a_statement_is_said_with_its_line() {
 
 #[test]
 fn the_first_seed_is_found_and_its_shortest_run_breaks_the_same_and_a_shorter_one_does_not() {
-    let text = include_str!("../../../models/clinic.toml");
+    let text = include_str!("../../../../models/clinic.toml");
     let model = Model::from_str(text, "clinic.toml").unwrap_or_else(|error| panic!("{error}"));
     let found = search(&model, 1_000);
     let finding = found.finding.expect("some day is long");

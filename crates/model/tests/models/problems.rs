@@ -1,7 +1,5 @@
 //! What is wrong with a model is said: all of it, where, and what was expected.
 
-mod said;
-
 use quintet_errors::Code;
 use quintet_model::{Device, Draw, Model, Module, ProblemKind, Processor};
 
@@ -42,7 +40,7 @@ time = { from = "one.start", to = "two.start" }
 
 /// What is wrong with the good model once `from` in it is `to`, one line each.
 fn problems(from: &str, to: &str) -> Vec<String> {
-    said::once_replaced(GOOD, from, to)
+    crate::said::once_replaced(GOOD, from, to)
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use quintet_model::{Model, Module, Processor, RunResult, Study};
 
-const EXAMPLE: &str = include_str!("../../../models/priorities.toml");
+const EXAMPLE: &str = include_str!("../../../../models/priorities.toml");
 /// The classes, the most urgent first.
 const CLASSES: [&str; 3] = ["urgent", "normal", "rest"];
 /// The mean service, in seconds.

@@ -1,7 +1,5 @@
 //! Requests that use pools, in groups, by stated ways, synchronously over a ring; messages that nobody waits for.
 
-mod said;
-
 use quintet_model::{Ended, MeasureResult, Model, RunResult};
 
 fn model(text: &str) -> Model {
@@ -227,7 +225,7 @@ fn what_no_ring_carries_is_not_synchronous() {
             "module.ask.do[0].class: only a token-ring has synchronous traffic, which ring is not",
         ),
     ] {
-        let problems = said::once_replaced(RING, from, to);
+        let problems = crate::said::once_replaced(RING, from, to);
         assert!(problems.iter().any(|problem| problem.contains(expected)), "{to}: {problems:?}");
     }
 }

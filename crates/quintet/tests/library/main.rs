@@ -1,0 +1,22 @@
+//! What a program sees of the library. What starts processes of itself, or changes what holds for its process, is a program of its own beside this one.
+
+mod begun;
+mod callbacks;
+mod closing;
+mod collect;
+mod event_loop;
+mod further;
+mod groups;
+mod indexes;
+mod kernels;
+mod links;
+mod liveness;
+mod logged;
+mod managers;
+mod named_spaces;
+mod packing;
+mod replicated;
+mod resume;
+mod space;
+mod waiting;
+mod watching;

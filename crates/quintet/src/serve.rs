@@ -1,6 +1,7 @@
 //! A space for other processes.
 
 mod managers;
+mod replication;
 
 use crate::life;
 use crate::space_log::{LockedLog, LogWatch};
@@ -11,12 +12,13 @@ use crate::{
     SpaceLog, SpacesConfig, Tracer,
 };
 use managers::Spread;
-use quintet_contract::{Address, Identity, Incarnation, Input, NodeId, Outbox, Protocol, Span, Time, Token};
+pub use replication::{LeaderSink, Replication};
+use quintet_contract::{Identity, Input, Outbox, Protocol, Span, Time, Token};
 use quintet_durable::LoggedConfig;
 use quintet_errors::Code;
 use quintet_link::{LinkAddress, Listener, listen};
 use quintet_replicated::codec::LEADER;
-use quintet_replicated::{Leader, ReplicatedConfig};
+use quintet_replicated::Leader;
 use quintet_runtime::{Instance, Node, NodeHandle, Redial, Services};
 use quintet_tuple_space::codec::NOT_GRANTED;
 use quintet_wire::Decode;
@@ -56,65 +58,11 @@ pub struct ServeConfig {
     pub log: Option<SpaceLog>,
 }
 
-/// How a space is kept by several servers together, each with a log of its own, on its own machine: acknowledged is what a majority has on its disks.
-#[derive(Clone)]
-pub struct Replication {
-    /// Which of them this one is, from 1.
-    pub replica: u8,
-    /// Where each of them serves, in the order of their numbers: three or five. All are told the same.
-    pub replicas: Vec<LinkAddress>,
-    /// Is told which of them leads whenever that changes, if one is known to; on the server's thread: it must not wait.
-    pub told: Option<LeaderSink>,
-}
-
-/// Takes the number of the replica that leads, if one is known to.
-pub type LeaderSink = Arc<dyn Fn(Option<u8>) + Send + Sync>;
-
 /// What keys the hashes of all replicas.
 const SEED_OF_REPLICAS: u64 = 1;
 
 /// For how long a replica tries to reach another one: as long as it runs.
 const REACHED_FOR: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
-
-impl Replication {
-    /// # Errors
-    /// [`Code::BadValue`]: no such replicas.
-    fn check(&self, log: Option<&SpaceLog>) -> Result<(), Error> {
-        let (count, number) = (self.replicas.len(), self.replica);
-        let bad = |text: String| Err(Error::new(Code::BadValue, text));
-        if count != 3 && count != 5 {
-            return bad(format!("a replicated space has three or five replicas, not {count}"));
-        }
-        if number == 0 || usize::from(number) > count {
-            return bad(format!(
-                "replica {number} is none of the {count} replicas: they are numbered from 1"
-            ));
-        }
-        let mut others = self.replicas.iter().enumerate();
-        if let Some((at, _)) = others.find(|(at, address)| self.replicas[..*at].contains(address)) {
-            return bad(format!("replica {} has the address of another one: {}", at + 1, self.replicas[at]));
-        }
-        if log.is_none() {
-            return bad("a replicated space needs a folder for its log".to_owned());
-        }
-        Ok(())
-    }
-
-    fn node(&self) -> NodeId {
-        NodeId(self.replica.into())
-    }
-
-    fn nodes(&self) -> impl Iterator<Item = (NodeId, &LinkAddress)> {
-        (1..).map(NodeId).zip(&self.replicas)
-    }
-
-    /// What a replica is made with. All have the same limits, the seed of hashes among them.
-    fn config(&self, cluster: u128, incarnation: Incarnation, seed: u64) -> ReplicatedConfig {
-        let me = Address { node: self.node(), ..stack::SPACE };
-        let nodes = self.nodes().map(|(node, _)| node).collect();
-        ReplicatedConfig::new(cluster, me, nodes, incarnation, seed)
-    }
-}
 
 /// Is told whom a space has refused.
 type RefusalSink = Arc<dyn Fn(&NotGranted) + Send + Sync>;
@@ -417,6 +365,7 @@ fn node(
     node.set_spin(config.link.spin);
     node.set_packets(config.link.packets);
     config.events.iter().for_each(|sink| node.set_events(Arc::clone(sink)));
+    config.replication.iter().filter_map(Replication::naming).for_each(|rule| node.set_naming(rule));
     node.add(PORT_SESSION, instance);
     if config.code.is_some() || log.is_some() {
         let refused = config.code.as_ref().map(|code| Arc::clone(&code.refused));

@@ -98,7 +98,7 @@ impl LogWatch {
         self.told.iter().for_each(|told| told(news));
         // Whoever started the server may have given up.
         match news {
-            LogNews::Reading { .. } => {}
+            LogNews::Reading { .. } | LogNews::Votes => {}
             LogNews::Open { .. } => drop(self.opened.send(Ok(()))),
             LogNews::Refused(text) => drop(self.opened.send(Err(text.clone()))),
             LogNews::Failed(text) => {

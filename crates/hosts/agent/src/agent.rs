@@ -149,9 +149,10 @@ impl Agent {
             ClusterSpace::new(Arc::clone(start), places, Arc::clone(&told)).map_err(node_refused)
         });
         let space = space.transpose()?;
+        let (ending, inbox) = channel();
         let kept = config.space.as_ref().map(|start| {
             let (start, agent, told) = (Arc::clone(start), listening.clone(), Arc::clone(&told));
-            KeptSpaces::new(start, agent, folder, &credentials, &admission, told)
+            KeptSpaces::new(start, agent, folder, &credentials, &admission, told, ending.clone())
         });
         let of_host = Arc::clone(&told);
         let events: EventSink = Arc::new(move |event: &Event| of_host(&Notice::Host(event.clone())));
@@ -169,7 +170,6 @@ impl Agent {
         node.set_naming(Arc::new(move |node, proved| names.may_be_named(node, proved)));
         node.add(PORT_SESSION, Instance::new(stack(&record, &credentials, cluster)));
         node.tell_link_news(PORT_SESSION);
-        let (ending, inbox) = channel();
         node.add(PORT_CALLERS, Instance::new(Callers(ending.clone())));
         node.listen(local, PORT_SESSION).map_err(node_refused)?;
         node.listen(remote, PORT_SESSION).map_err(node_refused)?;

@@ -8,6 +8,8 @@ use std::sync::mpsc::Sender;
 pub(crate) enum Inbox {
     /// A frame of one of the node's instances.
     Frame(OwnedFrame),
+    /// The replica that this machine keeps since that view has its log on the disk.
+    Votes(u64),
     /// The agent is to end.
     End,
 }

@@ -28,7 +28,7 @@ use quintet_runtime::{NodeHandle, Redial};
 use quintet_stack::enrolment::{AGENT_ENDS, END_AGENT, ENROL, NOT_ENROLLED, NotEnrolled, RENEW};
 use quintet_wire::registry::{ENROLMENT, MEMBERSHIP, PORT_CALLERS, PORT_SESSION};
 use quintet_wire::{Decode, Encode, encode_to_vec};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -47,6 +47,8 @@ pub(crate) enum Purpose {
     Watch,
     /// This machine is reached elsewhere.
     Move,
+    /// A replica that this machine keeps in another's place has the log.
+    Ready,
     /// A machine is let in: the token of what it asked, and what it is told.
     Join(Box<Joining>),
 }
@@ -108,6 +110,8 @@ pub(crate) struct Keeper {
     pub(crate) space: Option<ClusterSpace>,
     /// The spaces that this machine keeps, if it is one to keep any.
     pub(crate) kept: Option<KeptSpaces>,
+    /// Those of them whose log is on this machine's disk, by the views since which this machine keeps them.
+    votes: BTreeSet<u64>,
 }
 
 impl Keeper {
@@ -143,6 +147,7 @@ impl Keeper {
             upkeep,
             space: None,
             kept: None,
+            votes: BTreeSet::new(),
         };
         let known: Vec<(NodeId, String)> =
             keeper.record.peers.iter().map(|peer| (peer.node, peer.address.clone())).collect();
@@ -167,6 +172,10 @@ impl Keeper {
             }
             match inbox.recv_timeout(self.upkeep.wait()) {
                 Ok(Inbox::Frame(frame)) => self.take(&frame)?,
+                Ok(Inbox::Votes(since)) => {
+                    self.votes.insert(since);
+                    self.say_ready();
+                }
                 Ok(Inbox::End) | Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => {}
             }
@@ -239,11 +248,12 @@ impl Keeper {
             (Purpose::Watch, Answer::Done) => {
                 self.confirm();
                 self.move_if_elsewhere();
+                self.say_ready();
                 self.watch();
             }
             (Purpose::Watch, _) => self.ask(Purpose::View, &Request::View { agreed: false }),
             // Who cannot be moved now is asked for again with the next view or news.
-            (Purpose::Move, _) => {}
+            (Purpose::Move | Purpose::Ready, _) => {}
         }
         Ok(())
     }
@@ -276,6 +286,7 @@ impl Keeper {
         }
         self.grant_own_code();
         self.keep_spaces();
+        self.say_ready();
         let of_space = self.serve_space();
         if before.number == 0 {
             (self.told)(&Notice::Ready);
@@ -356,6 +367,7 @@ impl Keeper {
         self.take_staleness(news.is_stale);
         self.news = news;
         self.move_if_elsewhere();
+        self.say_ready();
     }
 
     fn name(&self, node: NodeId) -> String {

@@ -1,20 +1,22 @@
 //! The spaces that this machine keeps on its disk, by itself or with others: which these are, the view says.
 //!
-//! Each has a log in a folder of its own below `spaces`, named after it and the number of the view that it came with, and is served by threads of its
-//! own at a port of its own. What the view has no more is removed from the disk, once a majority has said that this is the latest view.
+//! Each has a log in a folder of its own below `spaces`, named after it and the number of the view that it came with (and of the view since which this machine
+//! keeps it in another's place), and is served by threads of its own at a port of its own. What the view has no more is removed from the disk, once a majority has said that this is the latest view.
 
 use crate::admission::Admission;
+use crate::callers::Inbox;
 use crate::notice::Notice;
 use crate::space::{ClusterSpace, KeptPlan, SpacePlaces, StartSpace};
 use crate::{AgentError, Record, Told, address};
 use quintet_contract::NodeId;
 use quintet_identity::{kept_space_cluster, kept_space_port};
 use quintet_link::{Credentials, LinkAddress};
-use quintet_membership::{KeptSpace, View};
+use quintet_membership::{KeptSpace, Member, View};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::mpsc::Sender;
 
 /// The spaces that this machine keeps. Dropped, they are not served any more; their logs stay.
 pub(crate) struct KeptSpaces {
@@ -25,13 +27,16 @@ pub(crate) struct KeptSpaces {
     credentials: Credentials,
     admission: Admission,
     told: Told,
+    /// To the agent's own thread.
+    inbox: Sender<Inbox>,
     /// By their numbers.
     running: BTreeMap<u64, Running>,
 }
 
 /// A space that is kept here.
 struct Running {
-    /// Where its replicas are reached: a server knows no others.
+    /// As the view has it, and where its replicas are reached: a server knows no others.
+    kept: KeptSpace,
     addresses: Vec<String>,
     space: ClusterSpace,
 }
@@ -44,9 +49,10 @@ impl KeptSpaces {
         credentials: &Credentials,
         admission: &Admission,
         told: Told,
+        inbox: Sender<Inbox>,
     ) -> KeptSpaces {
         let (folder, credentials, admission) = (folder.to_owned(), credentials.clone(), admission.clone());
-        KeptSpaces { start, agent, folder, credentials, admission, told, running: BTreeMap::new() }
+        KeptSpaces { start, agent, folder, credentials, admission, told, inbox, running: BTreeMap::new() }
     }
 
     /// Keeps those that the view says. What it has no more is removed from the disk if the view is known to be the latest.
@@ -55,7 +61,7 @@ impl KeptSpaces {
         let wanted: BTreeMap<u64, (&str, &KeptSpace)> =
             kept.map(|(name, space)| (space.number, (name.as_str(), space))).collect();
         self.running.retain(|number, running| {
-            wanted.get(number).is_some_and(|(_, space)| addresses(view, space) == running.addresses)
+            wanted.get(number).is_some_and(|(_, space)| running.is_of(view, space))
         });
         for (number, (name, space)) in &wanted {
             if !self.running.contains_key(number) {
@@ -71,26 +77,28 @@ impl KeptSpaces {
         // Also where it is served already: who is a member may have changed.
         self.running.values().for_each(|running| running.space.begin());
         if is_latest {
-            let folders = wanted.values().map(|(name, space)| folder_name(name, space.number));
+            let folders = wanted.values().map(|(name, space)| folder_name(name, space, own));
             self.remove_others(&folders.collect::<Vec<_>>());
         }
     }
 
     fn run(&self, own: NodeId, view: &View, name: &str, space: &KeptSpace) -> Result<Running, AgentError> {
-        let at = space.replicas.iter().position(|node| *node == own).expect("it is one of them");
-        let replicas = space.replicas.iter().filter_map(|node| view.members.get(node)).map(|member| {
+        let place = space.place(own).expect("it is one of them");
+        let replicas = members(view, space).map(|member| {
             let of_agent =
                 address::of_member(&member.address, member.identity, &self.credentials, &self.folder)?;
             behind(&of_agent, space.slot).map_err(AgentError::BadValue)
         });
         let kept = KeptPlan {
             name: name.to_owned(),
-            folder: Record::spaces(&self.folder).join(folder_name(name, space.number)),
-            replica: u8::try_from(at + 1).expect("there are five at most"),
+            folder: Record::spaces(&self.folder).join(folder_name(name, space, own)),
+            replica: place + 1,
             replicas: replicas.collect::<Result<_, _>>()?,
+            identities: members(view, space).map(|member| member.identity).collect(),
             max_bytes: space.max_bytes,
             max_tuples: space.max_tuples,
             leads: self.leads(view, name, space),
+            votes: self.votes(space.since(place)),
         };
         let rule = self.admission.clone();
         let members = self
@@ -106,19 +114,25 @@ impl KeptSpaces {
         };
         let space_of = ClusterSpace::new(Arc::clone(&self.start), places, Arc::clone(&self.told))
             .map_err(|error| AgentError::System { doing: format!("keep the space {name}"), error })?;
-        Ok(Running { addresses: addresses(view, space), space: space_of })
+        Ok(Running { kept: space.clone(), addresses: addresses(view, space), space: space_of })
     }
 
     /// Tells which machine leads a space that several keep.
     fn leads(&self, view: &View, name: &str, space: &KeptSpace) -> Arc<dyn Fn(Option<u8>) + Send + Sync> {
-        let members = space.replicas.iter().filter_map(|node| view.members.get(node));
-        let machines: Vec<String> = members.map(|member| member.name.clone()).collect();
+        let machines: Vec<String> = members(view, space).map(|member| member.name.clone()).collect();
         let (told, name) = (Arc::clone(&self.told), name.to_owned());
         Arc::new(move |leader| {
             let machine =
                 leader.and_then(|replica| machines.get(usize::from(replica).checked_sub(1)?)).cloned();
             told(&Notice::SpaceLeader { name: name.clone(), machine });
         })
+    }
+
+    /// Has the agent's own thread know that this machine's replica has the log.
+    fn votes(&self, since: u64) -> Arc<dyn Fn() + Send + Sync> {
+        let inbox = self.inbox.clone();
+        // It fails only when the agent ends, and the next one hears it anew.
+        Arc::new(move || drop(inbox.send(Inbox::Votes(since))))
     }
 
     /// Removes the logs of all other spaces than those in these folders.
@@ -150,15 +164,33 @@ impl KeptSpaces {
     }
 }
 
-/// No two spaces ever have the same.
-fn folder_name(name: &str, number: u64) -> String {
-    format!("{name}-{number}")
+impl Running {
+    /// Whether that is served as the view has it.
+    fn is_of(&self, view: &View, space: &KeptSpace) -> bool {
+        // Who has said meanwhile that it is ready changes nothing here.
+        let since = |space: &KeptSpace| space.replaced.values().map(|replaced| replaced.since).max();
+        (&self.kept.replicas, since(&self.kept)) == (&space.replicas, since(space))
+            && self.addresses == addresses(view, space)
+    }
+}
+
+/// No two spaces ever have the same, and no machine that comes back to one: a log of before is no replica's any more.
+fn folder_name(name: &str, space: &KeptSpace, own: NodeId) -> String {
+    let since = space.place(own).map_or(space.number, |place| space.since(place));
+    match since == space.number {
+        true => format!("{name}-{since}"),
+        false => format!("{name}-{}.{since}", space.number),
+    }
+}
+
+/// The members that keep it.
+fn members<'a>(view: &'a View, space: &'a KeptSpace) -> impl Iterator<Item = &'a Member> {
+    space.replicas.iter().filter_map(|node| view.members.get(node))
 }
 
 /// Where the agents are reached whose machines keep it.
 fn addresses(view: &View, space: &KeptSpace) -> Vec<String> {
-    let members = space.replicas.iter().filter_map(|node| view.members.get(node));
-    members.map(|member| member.address.clone()).collect()
+    members(view, space).map(|member| member.address.clone()).collect()
 }
 
 /// Where the space with that slot is served, whose agent is there.

@@ -52,12 +52,16 @@ pub struct KeptPlan {
     pub replica: u8,
     /// Where all replicas serve, in their order; of a space that this machine keeps alone, this one.
     pub replicas: Vec<LinkAddress>,
+    /// By what each of them proves who it is.
+    pub identities: Vec<Identity>,
     /// Bytes that it holds at most.
     pub max_bytes: u64,
     /// Tuples that it holds at most.
     pub max_tuples: u64,
     /// Is told which of several replicas leads whenever that changes, if one is known to: it must not wait.
     pub leads: Arc<dyn Fn(Option<u8>) + Send + Sync>,
+    /// Is told when this replica of several has the log on its disk: it must not wait.
+    pub votes: Arc<dyn Fn() + Send + Sync>,
 }
 
 /// A space that is served. Dropped, it ends.

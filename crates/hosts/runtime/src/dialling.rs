@@ -21,6 +21,7 @@ use core::error::Error;
 use quintet_contract::{DownCause, NodeId, Port, Random, Span, Time};
 use quintet_errors::Code;
 use quintet_link::{BootstrapError, Dialer, End, LinkAddress, dial};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The pause after the first try that came to nothing: it failed, or its link was cut soon. Each is twice as long as the one before.
@@ -45,10 +46,15 @@ pub struct Redial {
     pub seed: u64,
 }
 
+/// Says where the nodes are by now that may take each other's place; nothing, if that is not known. Asked on the thread that makes links: it must not wait for long.
+pub type PlacesNow = Arc<dyn Fn() -> Vec<(NodeId, LinkAddress)> + Send + Sync>;
+
 /// One peer whose link this side makes.
 pub(crate) struct Dialling {
     /// Where it is tried: one, or all that may have taken its place.
     places: Vec<(NodeId, LinkAddress)>,
+    /// Says after a round of tries where these are by then.
+    places_now: Option<PlacesNow>,
     /// Which of them is tried, or was last.
     at: usize,
     /// Pairs of ports, this node's and the peer's.
@@ -106,13 +112,14 @@ impl Dialling {
         let Redial { address, window, seed } = redial;
         let random = Random::new(seed, 0);
         let (state, pause, made, is_turned_away) = (State::Idle, Span::ZERO, None, false);
-        let (places, at) = (vec![(peer, address)], 0);
-        Dialling { places, at, joined, window, state, pause, made, is_turned_away, random }
+        let (places, at, places_now) = (vec![(peer, address)], 0, None);
+        Dialling { places, places_now, at, joined, window, state, pause, made, is_turned_away, random }
     }
 
     /// The same, where other peers may take that one's place.
-    pub(crate) fn among(mut self, others: Vec<(NodeId, LinkAddress)>) -> Self {
+    pub(crate) fn among(mut self, others: Vec<(NodeId, LinkAddress)>, now: Option<PlacesNow>) -> Self {
         self.places.extend(others);
+        self.places_now = now;
         self
     }
 
@@ -167,6 +174,12 @@ impl Dialling {
     /// Waits for the next try, at the next place. The pause is a round's: it grows when the first place is tried again.
     fn wait_for_next(&mut self, tries: Tries, now: Time) {
         self.at = (self.at + 1) % self.places.len();
+        if self.at == 0 {
+            let places = self.places_now.as_ref().map(|places| places()).unwrap_or_default();
+            if !places.is_empty() {
+                self.places = places;
+            }
+        }
         self.wait(tries, now);
     }
 

@@ -32,6 +32,8 @@ pub enum LogNews {
     Refused(String),
     /// The disk has failed. What was answered before is on it; nothing is answered any more.
     Failed(String),
+    /// A replica has the log on its disk, and counts in a majority from now on: told once in each of its lives.
+    Votes,
 }
 
 impl Encode for LogNews {
@@ -41,10 +43,11 @@ impl Encode for LogNews {
             LogNews::Open { life, inputs, torn_bytes } => (2, vec![*life, *inputs, *torn_bytes], ""),
             LogNews::Refused(text) => (3, Vec::new(), text.as_str()),
             LogNews::Failed(text) => (4, Vec::new(), text.as_str()),
+            LogNews::Votes => (5, Vec::new(), ""),
         };
         sink.u8(tag);
         numbers.into_iter().for_each(|number| sink.u64(number));
-        if tag > 2 {
+        if matches!(self, LogNews::Refused(_) | LogNews::Failed(_)) {
             sink.counted(&text.as_bytes()[..text.floor_char_boundary(MAX_TEXT_BYTES)]);
         }
     }
@@ -57,6 +60,7 @@ impl Decode<'_> for LogNews {
             2 => LogNews::Open { life: reader.u64()?, inputs: reader.u64()?, torn_bytes: reader.u64()? },
             3 => LogNews::Refused(reader.text("text", MAX_TEXT_BYTES)?.to_owned()),
             4 => LogNews::Failed(reader.text("text", MAX_TEXT_BYTES)?.to_owned()),
+            5 => LogNews::Votes,
             other => return Err(reader.invalid("news", other, 1)),
         })
     }
@@ -74,6 +78,7 @@ mod tests {
             LogNews::Open { life: 3, inputs: 4, torn_bytes: 5 },
             LogNews::Refused("damaged".to_owned()),
             LogNews::Failed(String::new()),
+            LogNews::Votes,
         ];
         for news in all {
             assert_eq!(LogNews::decode_all(&encode_to_vec(&news)), Ok(news));

@@ -54,7 +54,9 @@ impl Agreed for View {
             | Change::Revive(..)
             | Change::Move(..)
             | Change::AddSpace(_)
-            | Change::RemoveSpace(..) => Seat::Unchanged,
+            | Change::RemoveSpace(..)
+            | Change::ReplaceReplica(_)
+            | Change::ReplicaReady(..) => Seat::Unchanged,
         }
     }
 }

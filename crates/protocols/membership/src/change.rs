@@ -1,6 +1,7 @@
 //! What the log holds: one change of the membership after the other.
 
 use crate::kept_space::{MAX_SPACE_NAME_BYTES, NewSpace};
+use crate::replacement::Replacement;
 use quintet_contract::{Identity, Incarnation, NodeId};
 use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
 
@@ -30,6 +31,10 @@ pub enum Change {
     AddSpace(NewSpace),
     /// They keep it no more: its name, and the number of the view that it came with.
     RemoveSpace(String, u64),
+    /// One of the members that keep a space is replaced by another one, which has none of its tuples so far.
+    ReplaceReplica(Replacement),
+    /// That one has them: the space's name, the number of the view that the replacement came with.
+    ReplicaReady(String, u64),
 }
 
 /// A machine that comes.
@@ -57,7 +62,11 @@ impl Change {
     #[must_use]
     pub fn node(&self) -> Option<NodeId> {
         match self {
-            Change::Nothing | Change::AddSpace(_) | Change::RemoveSpace(..) => None,
+            Change::Nothing
+            | Change::AddSpace(_)
+            | Change::RemoveSpace(..)
+            | Change::ReplaceReplica(_)
+            | Change::ReplicaReady(..) => None,
             Change::Join(joiner) => Some(joiner.node),
             Change::Remove(node)
             | Change::Revive(node, _)
@@ -80,6 +89,8 @@ impl Encode for Change {
             Change::Move(..) => 6,
             Change::AddSpace(_) => 7,
             Change::RemoveSpace(..) => 8,
+            Change::ReplaceReplica(_) => 9,
+            Change::ReplicaReady(..) => 10,
         };
         sink.u8(tag);
         if let Some(node) = self.node() {
@@ -96,7 +107,8 @@ impl Encode for Change {
             Change::Revive(_, incarnation) => sink.u64(incarnation.0),
             Change::Move(_, address) => sink.counted(address.as_bytes()),
             Change::AddSpace(new) => new.encode(sink),
-            Change::RemoveSpace(name, number) => {
+            Change::ReplaceReplica(replacement) => replacement.encode(sink),
+            Change::RemoveSpace(name, number) | Change::ReplicaReady(name, number) => {
                 sink.counted(name.as_bytes());
                 sink.u64(*number);
             }
@@ -112,10 +124,15 @@ impl Decode<'_> for Change {
             0 => return Ok(Change::Nothing),
             1..=6 => {}
             7 => return NewSpace::decode(reader).map(Change::AddSpace),
-            8 => {
+            8 | 10 => {
                 let name = reader.text("name of a space", MAX_SPACE_NAME_BYTES)?.to_owned();
-                return Ok(Change::RemoveSpace(name, reader.u64()?));
+                let number = reader.u64()?;
+                return Ok(match tag {
+                    8 => Change::RemoveSpace(name, number),
+                    _ => Change::ReplicaReady(name, number),
+                });
             }
+            9 => return Replacement::decode(reader).map(Change::ReplaceReplica),
             _ => return Err(reader.invalid("change", tag, 1)),
         }
         let node = NodeId(reader.u16()?);

@@ -8,7 +8,7 @@
 //! | [`JOIN`] | cluster u128, name, identity 32 bytes, address, grants u8, ticket u64 | [`JOINED`] |
 //! | [`LEAVE`] | node u16 | [`DONE`], also where it has left before |
 //! | [`VIEW`] | 0: as this member knows it, 1: as agreed by a majority now, u8 | [`CURRENT`], with those who do not seem to be there, as the leader sees it or as this member does |
-//! | [`SPACE`] | 1: one is created: name, replicas (count u32, nodes u16), bytes u64, tuples u64; 0: one is removed: name, number u64 | [`DONE`], also where that was done before |
+//! | [`SPACE`] | 1: one is created: name, replicas (count u32, nodes u16), bytes u64, tuples u64; 0: one is removed: name, number u64; 2: one of its replicas is replaced: name, number u64, from u16, to u16; 3: that one has the log: name, since u64 | [`DONE`], also where that was done before |
 //! | [`WATCH`] | view u64, news u64, longest wait u64 (nanoseconds) | [`CHANGED`]: the change that made the view after the one named; [`NEWS`]: what this member sees, where its number is another than the one named; [`DONE`]: none of the two in that time |
 //!
 //! Text is a length u32 and UTF-8. Members speak to each other in other kinds: `message.rs`.

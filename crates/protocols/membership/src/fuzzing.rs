@@ -9,6 +9,7 @@ use crate::kept_space::NewSpace;
 use crate::membership::Membership;
 use crate::not_allowed::NotAllowed;
 use crate::refusal::{Reason, Refusal};
+use crate::replacement::Replacement;
 use crate::view::View;
 use quintet_contract::{
     Address, DownCause, Effect, Effects, Frame, Identity, Incarnation, Input, Kind, LinkClass, LinkInfo,
@@ -264,7 +265,7 @@ fn joiner() -> Joiner {
     }
 }
 
-fn requests() -> [Request; 6] {
+fn requests() -> [Request; 8] {
     [
         Request::Join {
             cluster: 7,
@@ -284,6 +285,13 @@ fn requests() -> [Request; 6] {
             max_tuples: 9,
         }),
         Request::RemoveSpace { name: "orders".to_owned(), number: 3 },
+        Request::ReplaceReplica(Replacement {
+            name: "orders".to_owned(),
+            number: 3,
+            from: NodeId(1),
+            to: NodeId(2),
+        }),
+        Request::ReplicaReady { name: "orders".to_owned(), since: 4 },
     ]
 }
 

@@ -1,6 +1,7 @@
 //! Spaces that members keep on their disks: which there are, and who keeps each, is part of the view.
 
 use crate::refusal::{Reason, Refusal};
+use crate::replacement::Replaced;
 use crate::view::View;
 use quintet_contract::NodeId;
 use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
@@ -39,6 +40,8 @@ pub struct KeptSpace {
     pub max_bytes: u64,
     /// Tuples that it holds, as well.
     pub max_tuples: u64,
+    /// Which of the replicas, counted from 0, are in the place of another member, and since when.
+    pub replaced: BTreeMap<u8, Replaced>,
 }
 
 impl View {
@@ -66,14 +69,19 @@ impl View {
             return bad("each of a space's replicas is on a machine of its own".to_owned());
         }
         for node in replicas {
-            let text = match self.members.get(node) {
-                Some(member) if !member.address.is_empty() => continue,
-                Some(member) => format!("{} (node {}) is reached by nobody", member.name, node.0),
-                None => format!("view {} has no node {}", self.number, node.0),
-            };
-            return bad(format!("{text}: it keeps no space"));
+            self.check_reached(*node)?;
         }
         Ok(())
+    }
+
+    /// Whether a member is there that others reach: only such a one keeps a space.
+    pub(crate) fn check_reached(&self, node: NodeId) -> Result<(), Refusal> {
+        let text = match self.members.get(&node) {
+            Some(member) if !member.address.is_empty() => return Ok(()),
+            Some(member) => format!("{} (node {}) is reached by nobody", member.name, node.0),
+            None => format!("view {} has no node {}", self.number, node.0),
+        };
+        Err(Refusal::new(Reason::BadReplicas, format!("{text}: it keeps no space")))
     }
 
     /// Whether a member may go: none whose disk has a space's tuples.
@@ -87,7 +95,7 @@ impl View {
             return Ok(());
         }
         let text = format!(
-            "node {} keeps {} of the cluster: remove that first, with quintet space remove NAME",
+            "node {} keeps {} of the cluster: have another machine keep that, with quintet space move NAME --from MACHINE --to MACHINE, or remove it, with quintet space remove NAME",
             node.0,
             names.join(", ")
         );
@@ -99,7 +107,8 @@ impl View {
         let taken: BTreeSet<u16> = self.spaces.values().map(|space| space.slot).collect();
         let slot = (0..).find(|slot| !taken.contains(slot)).expect("there are few spaces");
         let NewSpace { name, replicas, max_bytes, max_tuples } = new.clone();
-        let kept = KeptSpace { number: self.number + 1, slot, replicas, max_bytes, max_tuples };
+        let (number, replaced) = (self.number + 1, BTreeMap::new());
+        let kept = KeptSpace { number, slot, replicas, max_bytes, max_tuples, replaced };
         self.spaces.insert(name, kept);
     }
 
@@ -186,7 +195,8 @@ pub(crate) fn decode_spaces(reader: &mut Reader<'_>) -> Result<BTreeMap<String, 
         let (number, slot) = (reader.u64()?, reader.u16()?);
         let replicas = replicas(reader)?;
         let (max_bytes, max_tuples) = (reader.u64()?, reader.u64()?);
-        spaces.insert(name, KeptSpace { number, slot, replicas, max_bytes, max_tuples });
+        let replaced = BTreeMap::new();
+        spaces.insert(name, KeptSpace { number, slot, replicas, max_bytes, max_tuples, replaced });
     }
     if spaces.is_empty() {
         return Err(reader.invalid("number of spaces", 0u8, 1));

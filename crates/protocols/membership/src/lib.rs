@@ -19,7 +19,7 @@
 //! | `membership/sight.rs`, `membership/proofs.rs` | who does not seem to be there; who peers have proved to be, and what they may ask |
 //! | `membership/opening.rs`, `membership/pump.rs` | reads the log back; carries out what follows from an input |
 //! | `view.rs`, `change.rs` | [`View`] and [`Change`]: what is agreed |
-//! | `kept_space.rs` | [`KeptSpace`]: a space that members keep on their disks, as a part of the view |
+//! | `kept_space.rs`, `replacement.rs` | [`KeptSpace`]: a space that members keep on their disks, as a part of the view; another member in the place of one of them |
 //! | `agreement.rs` | what Raft has to know of views; the agreement itself is `quintet-raft` |
 //! | `disk.rs` | the log on the disk: its layout, its batches, what is torn and what is damaged |
 //! | `config.rs`, `refusal.rs`, `not_allowed.rs` | [`MembershipConfig`], [`Refusal`], [`NotAllowed`] |
@@ -37,6 +37,7 @@ mod kept_space;
 mod membership;
 mod not_allowed;
 mod refusal;
+mod replacement;
 mod view;
 
 pub use change::{Change, Entry, Joiner, MAX_ADDRESS_BYTES, MAX_NAME_BYTES};
@@ -48,4 +49,5 @@ pub use kept_space::{KeptSpace, MAX_KEPT_SPACES, MAX_REPLICAS, MAX_SPACE_NAME_BY
 pub use membership::Membership;
 pub use not_allowed::NotAllowed;
 pub use refusal::{Reason, Refusal};
+pub use replacement::{Replaced, Replacement};
 pub use view::{FIRST_CLIENT, KEPT_CHANGES, MAX_MEMBERS, Member, View};

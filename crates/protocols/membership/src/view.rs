@@ -3,6 +3,7 @@
 use crate::change::{Change, Entry, Joiner, MAX_ADDRESS_BYTES, MAX_NAME_BYTES};
 use crate::kept_space::{KeptSpace, decode_spaces, encode_spaces};
 use crate::refusal::{Reason, Refusal};
+use crate::replacement::{decode_replaced, encode_replaced};
 use quintet_contract::{Identity, Incarnation, NodeId};
 use quintet_raft::number;
 use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink, encode_to_vec};
@@ -16,6 +17,8 @@ pub const FIRST_CLIENT: NodeId = NodeId(0x8000);
 pub const KEPT_CHANGES: usize = 128;
 /// In the number of changes that a view is encoded with: spaces follow. Views without any are what they were before there were spaces.
 const SPACES_FOLLOW: u32 = 1 << 31;
+/// And behind them, which of their replicas have taken another's place. Views without any are what they were before there were such.
+const REPLACED_FOLLOW: u32 = 1 << 30;
 
 /// A member as the view shows it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -142,6 +145,8 @@ impl View {
             }
             Change::AddSpace(new) => self.check_new_space(new),
             Change::RemoveSpace(name, number) if self.keeps(name, *number) => Ok(()),
+            Change::ReplaceReplica(replacement) => self.check_replacement(replacement),
+            Change::ReplicaReady(name, since) => self.check_ready(name, *since),
             Change::RemoveSpace(name, _) => {
                 Err(Refusal::new(Reason::NoSuchSpace, format!("the cluster keeps no space {name} any more")))
             }
@@ -199,6 +204,8 @@ impl View {
             Change::Move(node, address) => self.with(*node, |member| member.address.clone_from(address)),
             Change::AddSpace(new) => self.add_space(new),
             Change::RemoveSpace(name, _) => drop(self.spaces.remove(name)),
+            Change::ReplaceReplica(replacement) => self.replace_replica(replacement),
+            Change::ReplicaReady(name, since) => self.ready(name, *since),
         }
         self.number += 1;
         if self.recent.len() == KEPT_CHANGES {
@@ -246,12 +253,18 @@ impl Encode for View {
             sink.u64(member.ticket);
         }
         let changes = u32::try_from(self.recent.len()).expect("at most KEPT_CHANGES");
-        sink.u32(if self.spaces.is_empty() { changes } else { changes | SPACES_FOLLOW });
+        let has_spaces = !self.spaces.is_empty();
+        let has_replaced = self.spaces.values().any(|space| !space.replaced.is_empty());
+        let follows = |flag: u32, does: bool| if does { flag } else { 0 };
+        sink.u32(changes | follows(SPACES_FOLLOW, has_spaces) | follows(REPLACED_FOLLOW, has_replaced));
         for change in &self.recent {
             change.encode(sink);
         }
-        if !self.spaces.is_empty() {
+        if has_spaces {
             encode_spaces(&self.spaces, sink);
+        }
+        if has_replaced {
+            encode_replaced(&self.spaces, sink);
         }
     }
 }
@@ -272,7 +285,7 @@ impl Decode<'_> for View {
             view.members.insert(node, Member::decode(reader)?);
         }
         let changes = reader.u32()?;
-        let count = (changes & !SPACES_FOLLOW) as usize;
+        let count = (changes & !(SPACES_FOLLOW | REPLACED_FOLLOW)) as usize;
         if count > KEPT_CHANGES {
             return Err(reader.invalid("number of changes", changes, 4));
         }
@@ -281,6 +294,9 @@ impl Decode<'_> for View {
         }
         if changes & SPACES_FOLLOW != 0 {
             view.spaces = decode_spaces(reader)?;
+        }
+        if changes & REPLACED_FOLLOW != 0 {
+            decode_replaced(&mut view.spaces, reader)?;
         }
         if view.recent.len() as u64 > number {
             return Err(reader.invalid("number of changes", view.recent.len() as u64, 4));

@@ -108,6 +108,8 @@ struct Open<P> {
     /// A snapshot that is complete and not installed: the index, the log's time, the state.
     staged: Option<(u64, Time, State<P>)>,
     opened: Option<LogNews>,
+    /// With which batch this replica has the log on its disk, and votes, until that is told.
+    votes_with: Option<u64>,
 }
 
 /// How it stands with a replica, for those who look at it.
@@ -281,6 +283,16 @@ where
             self.meet_all(true, out);
         }
         opened.iter().for_each(|news| self.tell(news, out));
+        self.tell_votes(out);
+    }
+
+    /// Tells once that this replica votes, when what it needs for that is on the disk.
+    fn tell_votes(&mut self, out: &mut dyn Outbox) {
+        let Phase::Open(open) = &mut self.phase else { return };
+        let writer = &open.writer;
+        if open.votes_with.take_if(|batch| writer.is_durable(*batch)).is_some() {
+            self.tell(&LogNews::Votes, out);
+        }
     }
 
     fn begin_batch(&mut self, out: &mut dyn Outbox) {

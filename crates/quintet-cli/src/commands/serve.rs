@@ -169,8 +169,8 @@ fn log(arguments: &Arguments, failed: Sender<End>) -> Result<Option<SpaceLog>, E
         LogNews::Open { life, inputs, torn_bytes } => tell(format!(
             "the log is read: life {life} begins, {inputs} inputs were done again; {torn_bytes} bytes at its end were not whole, of which nobody was told"
         )),
-        // Said by the error that ends the command.
-        LogNews::Refused(_) => {}
+        // Said by the error that ends the command; and who leads says more than who votes.
+        LogNews::Refused(_) | LogNews::Votes => {}
         LogNews::Failed(_) => drop(failed.send(End::Failed)),
     });
     Ok(Some(SpaceLog { told: Some(told), ..SpaceLog::new(folder) }))
@@ -200,7 +200,7 @@ fn replication(arguments: &Arguments, settings: &Settings) -> Result<Option<Repl
         Some(leader) => tell(format!("replica {leader} leads")),
         None => tell("no replica leads: nothing is answered until a majority of them is there"),
     });
-    Ok(Some(Replication { replica, replicas, told: Some(told) }))
+    Ok(Some(Replication { replica, replicas, identities: Vec::new(), told: Some(told) }))
 }
 
 /// Reads what `--replicas` says.

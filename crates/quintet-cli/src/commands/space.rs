@@ -1,6 +1,7 @@
 //! `quintet space`.
 
 mod kept;
+mod replacing;
 
 use super::cluster::machines::Machines;
 use super::cluster::{place, refused};
@@ -30,6 +31,8 @@ enum Command {
     List(ListArguments),
     /// Show what a named space was made with, and how it is
     Show(NameArguments),
+    /// Have another machine keep a space in the place of one, as where that is lost
+    Move(MoveArguments),
     /// Remove a named space with its tuples
     Remove(RemoveArguments),
 }
@@ -93,12 +96,28 @@ struct RemoveArguments {
     of: NameArguments,
 }
 
+#[derive(Args)]
+#[command(
+    after_help = "Of a space that three or five machines of a cluster keep. The new machine gets the tuples from the others, of which all have to be up: they serve meanwhile, after a moment in which they elect who leads. What the old machine has on its disk is removed when its agent hears of it, and it can leave the cluster at once. One machine after the other: the next one is refused until this one has the tuples, which the command waits for (60 s; they go on after that).\n\nExample:\n  quintet space move orders --from c --to d"
+)]
+struct MoveArguments {
+    #[command(flatten)]
+    of: NameArguments,
+    /// The machine that keeps it no more
+    #[arg(long, value_name = "MACHINE")]
+    from: String,
+    /// The machine that keeps it from now on
+    #[arg(long, value_name = "MACHINE")]
+    to: String,
+}
+
 impl Arguments {
     fn which(&self) -> &Which {
         match &self.command {
             Command::Create(arguments) => &arguments.which,
             Command::List(arguments) => &arguments.which,
             Command::Show(arguments) => &arguments.which,
+            Command::Move(arguments) => &arguments.of.which,
             Command::Remove(arguments) => &arguments.of.which,
         }
     }
@@ -119,6 +138,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Error> {
         Command::Create(create) => run_create(&create),
         Command::List(ListArguments { which }) => run_list(&which),
         Command::Show(NameArguments { name, which }) => show(&which, &name),
+        Command::Move(arguments) => run_move(&arguments),
         Command::Remove(RemoveArguments { of }) => run_remove(&of),
     }
 }
@@ -148,6 +168,23 @@ fn run_create(create: &CreateArguments) -> Result<ExitCode, Error> {
     let lab = connect(&create.which.space)?;
     lab.create_space(create.name.as_str(), &settings)?;
     show(&create.which, &create.name)
+}
+
+fn run_move(arguments: &MoveArguments) -> Result<ExitCode, Error> {
+    let MoveArguments { of: NameArguments { name, which }, from, to } = arguments;
+    match cluster(which)? {
+        Some(cluster) if cluster.space(name)?.is_some() => {
+            cluster.replace_replica(name, from, to)?;
+            cluster.show(which, name)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        _ => {
+            let text = format!(
+                "no machines of a cluster keep a space {name}: quintet space list shows which they keep"
+            );
+            Err(Error::new(Code::NoSuchSpace, text))
+        }
+    }
 }
 
 /// Who may use it, where that is said.

@@ -211,3 +211,43 @@ fn who_asks_for_a_space_without_a_majority_is_told_who_keeps_it() {
     let status = ["status", "--space", "quintet://lab/orders"];
     a.is_refused(&status, 69, &["none of the 3 replicas leads", "nodes 0, 1, 2", "a majority is needed"]);
 }
+
+#[test]
+fn another_machine_takes_the_place_of_one_that_is_lost_under_a_client() {
+    let [a, b, c] = three();
+    let d = Machine::joined("d", &a);
+    a.does(&["space", "create", "orders", "--policy", "replicated=3"]);
+    a.does(&["space", "create", "alone", "--policy", "logged"]);
+    let moved = |name: &'static str, from: &'static str, to: &'static str| {
+        ["space", "move", name, "--from", from, "--to", to]
+    };
+    a.is_refused(&moved("alone", "a", "d"), 65, &["alone keeps alone"]);
+    a.is_refused(&moved("orders", "d", "a"), 65, &["does not keep orders"]);
+    a.is_refused(&moved("orders", "c", "b"), 65, &["keeps orders already"]);
+    a.is_refused(&moved("orders", "c", "x"), 65, &["\"x\" is no machine", "a, b, c, d"]);
+    a.is_refused(&moved("none", "c", "d"), 69, &["quintet space list"]);
+
+    let client = space(&b, "orders");
+    for item in 0i64..100 {
+        client.out(tuple!["item", item]).unwrap();
+    }
+    kill(&c);
+    a.is_refused(&["leave", "c"], 65, &["quintet space move"]);
+    let shown = a.does(&moved("orders", "c", "d"));
+    assert!(shown.contains("a, b, d"), "{shown}");
+    // Its machine comes back: what it had is nobody's any more.
+    c.up();
+    wait_until(|| kept(&c).is_empty());
+    assert_eq!(kept(&d).len(), 1);
+    // The client knew of the first three: with one of them gone it needs the new one.
+    kill(&a);
+    client.out(tuple!["item", 100i64]).unwrap();
+    assert_eq!(client.count(&template!["item", ?i64]).unwrap(), 101);
+    kill(&b);
+    a.up();
+    let mut items = drain(&space(&d, "orders"), "item");
+    items.sort_unstable();
+    assert!(items.into_iter().eq(0..=100));
+    b.up();
+    d.does(&["leave", "c"]);
+}

@@ -9,7 +9,8 @@ use quintet_contract::{NodeId, Protocol, Span};
 use quintet_errors::Code;
 use quintet_link::{End, LinkAddress};
 use quintet_replicated::MAX_REPLICAS;
-use quintet_runtime::{Calls, Instance, LinkUse, Redial};
+use quintet_runtime::{Calls, Instance, LinkUse, PlacesNow, Redial};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How often another node number is tried when one is in use.
@@ -57,21 +58,28 @@ impl Lab {
         }
         let address = address.into();
         if let SpaceAddress::Replicas(replicas) = &address {
-            return Lab::connect_to_leader(replicas, cluster, lease, link);
+            return Lab::connect_to_leader(replicas, cluster, lease, link, None);
         }
         let located = address.locate(&|name| std::env::var_os(name))?;
-        let lab =
-            Lab::connect_at(&located, cluster, lease, link).map_err(|error| located.explained(error))?;
+        let lab = Lab::connect_at(&address, &located, cluster, lease, link)
+            .map_err(|error| located.explained(error))?;
         match &located.space {
             Some(name) => lab.meaning(name),
             None => Ok(lab),
         }
     }
 
-    fn connect_at(located: &Located, cluster: u128, lease: Duration, link: LinkConfig) -> Result<Lab, Error> {
+    fn connect_at(
+        address: &SpaceAddress,
+        located: &Located,
+        cluster: u128,
+        lease: Duration,
+        link: LinkConfig,
+    ) -> Result<Lab, Error> {
         let cluster = located.cluster.unwrap_or(cluster);
         if !located.replicas.is_empty() {
-            return Lab::connect_to_leader(&located.replicas, cluster, lease, link);
+            let now = Some(replicas_now(address.clone()));
+            return Lab::connect_to_leader(&located.replicas, cluster, lease, link, now);
         }
         let link = match located.ends_with_its_agent() {
             true => {
@@ -101,6 +109,7 @@ impl Lab {
         cluster: u128,
         lease: Duration,
         link: LinkConfig,
+        now: Option<PlacesNow>,
     ) -> Result<Lab, Error> {
         let count = u8::try_from(replicas.len()).ok().filter(|count| usize::from(*count) <= MAX_REPLICAS);
         let Some(count) = count else {
@@ -114,7 +123,7 @@ impl Lab {
         let mut last = None;
         while Instant::now() < until {
             for at in 0..places.len() {
-                match Lab::connect_to_replica(&places, at, cluster, lease, link) {
+                match Lab::connect_to_replica(&places, at, cluster, lease, link, now.clone()) {
                     Ok(lab) => return Ok(lab),
                     Err(error) => match error.code() {
                         Code::Unreachable
@@ -143,6 +152,7 @@ impl Lab {
         cluster: u128,
         lease: Duration,
         link: LinkConfig,
+        now: Option<PlacesNow>,
     ) -> Result<Lab, Error> {
         let (replica, address) = &places[at];
         let made = Made::link(address)?;
@@ -156,7 +166,7 @@ impl Lab {
         let lab = made.connected(node, *replica, instance, lease, link, seen)?;
         lab.space().status()?;
         let others = places[at + 1..].iter().chain(&places[..at]).cloned().collect();
-        lab.go_on(writes_together, redial(address, link, life::random()), others);
+        lab.go_on(writes_together, redial(address, link, life::random()), others, now);
         Ok(lab)
     }
 
@@ -180,7 +190,7 @@ impl Lab {
                 return Lab::connect_to_managers(address, managers, cluster, lease, link);
             }
         }
-        lab.go_on(writes_together, redial(address, link, life::random()), Vec::new());
+        lab.go_on(writes_together, redial(address, link, life::random()), Vec::new(), None);
         Ok(lab)
     }
 
@@ -208,18 +218,24 @@ impl Lab {
             lab.shared.calls.also(peer, made.end, again).map_err(|error| unwatched(&error))?;
         }
         lab.space().status()?;
-        lab.go_on(writes_together, redial(address, link, life::random()), Vec::new());
+        lab.go_on(writes_together, redial(address, link, life::random()), Vec::new(), None);
         Ok(lab)
     }
 
     /// From now on the link is made again, to the same node or to one of `others`, and what is begun is written together. Not before the first answer: who is refused because its number is in use tries
     /// another one.
-    fn go_on(&self, writes_together: bool, redial: Option<Redial>, others: Vec<(NodeId, LinkAddress)>) {
+    fn go_on(
+        &self,
+        writes_together: bool,
+        redial: Option<Redial>,
+        others: Vec<(NodeId, LinkAddress)>,
+        now: Option<PlacesNow>,
+    ) {
         if writes_together {
             self.shared.calls.write_behind();
         }
         if let Some(redial) = redial {
-            self.shared.calls.redial_among(redial, others);
+            self.shared.calls.redial_among(redial, others, now);
         }
     }
 }
@@ -233,6 +249,17 @@ pub(crate) fn managers_at(address: &LinkAddress, cluster: u128, link: LinkConfig
     let managers = Pending::managers(&lab);
     lab.close();
     managers
+}
+
+/// Where the replicas of a space that a cluster keeps are by now, as this machine's agent has written it.
+fn replicas_now(address: SpaceAddress) -> PlacesNow {
+    Arc::new(move || {
+        // What cannot be read now may be at the next try.
+        let located = address.locate(&|name| std::env::var_os(name)).ok();
+        let replicas = located.map(|located| located.replicas).unwrap_or_default();
+        let count = u8::try_from(replicas.len()).unwrap_or(0);
+        stack::replica_nodes(count).zip(replicas).collect()
+    })
 }
 
 impl Seen {

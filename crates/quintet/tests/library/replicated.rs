@@ -208,7 +208,12 @@ fn what_does_not_fit_is_refused_with_what_does_not() {
     let refusal = |replica: u8, replicas: &[LinkAddress]| {
         let config = ServeConfig {
             log: Some(SpaceLog::new(group.folder.join("x"))),
-            replication: Some(Replication { replica, replicas: replicas.to_vec(), told: None }),
+            replication: Some(Replication {
+                replica,
+                replicas: replicas.to_vec(),
+                identities: Vec::new(),
+                told: None,
+            }),
             ..ServeConfig::default()
         };
         Server::start(&group.folder.join("socket"), &config).err().expect("it is refused").to_string()

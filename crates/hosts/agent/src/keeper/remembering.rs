@@ -1,10 +1,10 @@
 //! What a machine keeps on its disk of what the view says: who is in, which spaces there are, and those that it keeps itself.
 
-use super::Keeper;
+use super::{Keeper, Purpose};
 use crate::notice::Notice;
 use crate::record::Peer;
 use quintet_identity::AgentSpace;
-use quintet_membership::View;
+use quintet_membership::{Request, View};
 
 impl Keeper {
     /// Keeps on the disk who else is in. Where that takes nothing the agent goes on, and tries again with the next view, and now and then:
@@ -48,6 +48,20 @@ impl Keeper {
         let (own, is_latest, is_behind) = (self.record.node, self.is_current(), self.is_behind());
         if let Some(kept) = self.kept.as_mut().filter(|_| !is_behind) {
             kept.follow(own, &self.view, is_latest);
+        }
+    }
+
+    /// Has the view say which of the replicas that this machine keeps in another's place have their logs by now.
+    pub(super) fn say_ready(&mut self) {
+        let own = self.record.node;
+        let awaited = self.view.spaces.iter().find_map(|(name, space)| {
+            let place = space.awaited().filter(|place| space.place(own) == Some(*place))?;
+            let since = space.since(place);
+            self.votes.contains(&since).then(|| (name.clone(), since))
+        });
+        let is_asked = self.open.values().any(|purpose| matches!(purpose, Purpose::Ready));
+        if let (Some((name, since)), false) = (awaited, is_asked) {
+            self.ask(Purpose::Ready, &Request::ReplicaReady { name, since });
         }
     }
 }

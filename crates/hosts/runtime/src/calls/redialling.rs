@@ -1,7 +1,7 @@
 //! How the link is made again on which all calls depend.
 
 use super::Calls;
-use crate::dialling::{Dialling, Redial};
+use crate::dialling::{Dialling, PlacesNow, Redial};
 use crate::engine::Redials;
 use crate::failure::is_cut;
 use quintet_contract::NodeId;
@@ -12,12 +12,12 @@ impl Calls {
     /// Has the link made again when it is cut from now on, or was just before: one that may be cut; and, where the protocol says that calls go on
     /// ([`CALLS_GO_ON`](quintet_wire::registry::CALLS_GO_ON)), whatever ended it.
     pub fn redial(&self, redial: Redial) {
-        self.redial_among(redial, Vec::new());
+        self.redial_among(redial, Vec::new(), None);
     }
 
     /// As [`redial`](Calls::redial), where nodes at `others` may take the peer's place: replicas of which one leads. While calls go on, a link is made to the next of them whatever
-    /// ended the last one, until the protocol says again that they do, or the window is over.
-    pub fn redial_among(&self, redial: Redial, others: Vec<(NodeId, LinkAddress)>) {
+    /// ended the last one, until the protocol says again that they do, or the window is over. After each round in which none was of use, `now` says where they are by then.
+    pub fn redial_among(&self, redial: Redial, others: Vec<(NodeId, LinkAddress)>, now: Option<PlacesNow>) {
         let (Some(peer), Some(inlets), false) = (self.peer, &self.inlets, self.is_inherited()) else {
             return;
         };
@@ -36,7 +36,8 @@ impl Calls {
             LinkAddress::SharedMemory(_) => Redials::WhereCallsGoOn,
             _ => Redials::WhenCut,
         };
-        let mut dialling = Dialling::new(peer.node, vec![(self.at.port, peer.port)], redial).among(others);
+        let joined = vec![(self.at.port, peer.port)];
+        let mut dialling = Dialling::new(peer.node, joined, redial).among(others, now);
         if let Some(cause) = ended {
             dialling.cut(cause, self.clock.now());
         }

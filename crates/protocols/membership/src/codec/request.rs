@@ -3,6 +3,7 @@
 use super::{JOIN, LEAVE, SPACE, VIEW, WATCH};
 use crate::change::{MAX_ADDRESS_BYTES, MAX_NAME_BYTES};
 use crate::kept_space::{MAX_SPACE_NAME_BYTES, NewSpace};
+use crate::replacement::Replacement;
 use quintet_contract::{Identity, Kind, NodeId, Span};
 use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
 
@@ -39,6 +40,15 @@ pub enum Request {
         /// The number of the view that it came with.
         number: u64,
     },
+    /// Another member is to keep a space in the place of one that does.
+    ReplaceReplica(Replacement),
+    /// A member that keeps a space in another's place has its log on its disk.
+    ReplicaReady {
+        /// The space's name.
+        name: String,
+        /// The number of the view that the replacement came with.
+        since: u64,
+    },
     /// Who is in?
     View {
         /// Whether a majority is asked whether that is still so; else the answer is what this member knows, however late.
@@ -62,7 +72,10 @@ impl Request {
         match self {
             Request::Join { .. } => JOIN,
             Request::Leave { .. } => LEAVE,
-            Request::AddSpace(_) | Request::RemoveSpace { .. } => SPACE,
+            Request::AddSpace(_)
+            | Request::RemoveSpace { .. }
+            | Request::ReplaceReplica(_)
+            | Request::ReplicaReady { .. } => SPACE,
             Request::View { .. } => VIEW,
             Request::Watch { .. } => WATCH,
         }
@@ -84,13 +97,7 @@ impl Request {
                 ticket: reader.u64()?,
             },
             LEAVE => Request::Leave { node: NodeId(reader.u16()?) },
-            SPACE => match reader.flag("created")? {
-                true => Request::AddSpace(NewSpace::decode(reader)?),
-                false => Request::RemoveSpace {
-                    name: reader.text("name of a space", MAX_SPACE_NAME_BYTES)?.to_owned(),
-                    number: reader.u64()?,
-                },
-            },
+            SPACE => of_space(reader)?,
             VIEW => Request::View { agreed: reader.flag("agreed")? },
             WATCH => Request::Watch { view: reader.u64()?, news: reader.u64()?, wait: Span(reader.u64()?) },
             Kind(other) => return Err(DecodeError::Invalid { at: 0, field: "kind", value: other.into() }),
@@ -98,6 +105,18 @@ impl Request {
         reader.clone().finish()?;
         Ok(request)
     }
+}
+
+/// What is asked about a space that members keep: its first byte says what.
+fn of_space(reader: &mut Reader<'_>) -> Result<Request, DecodeError> {
+    let name = |reader: &mut Reader<'_>| Ok(reader.text("name of a space", MAX_SPACE_NAME_BYTES)?.to_owned());
+    Ok(match reader.u8()? {
+        0 => Request::RemoveSpace { name: name(reader)?, number: reader.u64()? },
+        1 => Request::AddSpace(NewSpace::decode(reader)?),
+        2 => Request::ReplaceReplica(Replacement::decode(reader)?),
+        3 => Request::ReplicaReady { name: name(reader)?, since: reader.u64()? },
+        other => return Err(reader.invalid("request about a space", other, 1)),
+    })
 }
 
 impl Encode for Request {
@@ -120,6 +139,15 @@ impl Encode for Request {
                 sink.u8(0);
                 sink.counted(name.as_bytes());
                 sink.u64(*number);
+            }
+            Request::ReplaceReplica(replacement) => {
+                sink.u8(2);
+                replacement.encode(sink);
+            }
+            Request::ReplicaReady { name, since } => {
+                sink.u8(3);
+                sink.counted(name.as_bytes());
+                sink.u64(*since);
             }
             Request::View { agreed } => sink.u8((*agreed).into()),
             Request::Watch { view, news, wait } => {

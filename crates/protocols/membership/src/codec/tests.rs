@@ -3,6 +3,7 @@ use crate::agreement::{Message, What};
 use crate::change::{Change, Entry, Joiner};
 use crate::kept_space::{MAX_KEPT_SPACES, NewSpace};
 use crate::refusal::{Reason, Refusal};
+use crate::replacement::Replacement;
 use crate::view::{KEPT_CHANGES, MAX_MEMBERS, View};
 use proptest::prelude::*;
 use quintet_contract::limits::MAX_PAYLOAD_BYTES;
@@ -76,6 +77,13 @@ fn requests_and_answers_come_back() {
             max_tuples: 7,
         }),
         Request::RemoveSpace { name: "orders".to_owned(), number: u64::MAX },
+        Request::ReplaceReplica(Replacement {
+            name: "orders".to_owned(),
+            number: 7,
+            from: NodeId(0),
+            to: NodeId(65_535),
+        }),
+        Request::ReplicaReady { name: "orders".to_owned(), since: u64::MAX },
         Request::View { agreed: true },
         Request::View { agreed: false },
         Request::Watch { view: 1, news: u64::MAX, wait: Span(3) },

@@ -267,6 +267,15 @@ impl Membership {
                 Change::RemoveSpace(name.clone(), *number)
             }
             Request::RemoveSpace { .. } => return Turn::Answer(Answer::Done),
+            Request::ReplaceReplica(replacement) if view.has_replaced(replacement) => {
+                return Turn::Answer(Answer::Done);
+            }
+            Request::ReplaceReplica(replacement) => Change::ReplaceReplica(replacement.clone()),
+            Request::ReplicaReady { name, since } if view.check_ready(name, *since).is_ok() => {
+                Change::ReplicaReady(name.clone(), *since)
+            }
+            // It was said before, or the space or the replica is no more.
+            Request::ReplicaReady { .. } => return Turn::Answer(Answer::Done),
             Request::Join { name, identity, address, grants, ticket, .. } => {
                 if let Some(node) = view.joined_with(*identity, *ticket) {
                     return self.turn_of_member(node, address);

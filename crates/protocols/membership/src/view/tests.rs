@@ -2,6 +2,7 @@ use super::{FIRST_CLIENT, KEPT_CHANGES, MAX_MEMBERS, View};
 use crate::change::{Change, Entry, Joiner};
 use crate::kept_space::{MAX_KEPT_SPACES, NewSpace};
 use crate::refusal::Reason;
+use crate::replacement::Replacement;
 use quintet_contract::{Identity, Incarnation, NodeId};
 use quintet_wire::{Decode, encode_to_vec};
 
@@ -158,6 +159,62 @@ fn a_member_that_keeps_a_space_cannot_go() {
     let number = view.spaces["a"].number;
     assert!(apply(&mut view, Change::RemoveSpace("a".to_owned(), number)));
     assert_eq!(why(&view, &Change::Remove(NodeId(2))), None);
+}
+
+fn replacement(view: &View, from: u16, to: u16) -> Change {
+    let (name, number) = ("a".to_owned(), view.spaces.get("a").map_or(0, |space| space.number));
+    Change::ReplaceReplica(Replacement { name, number, from: NodeId(from), to: NodeId(to) })
+}
+
+#[test]
+fn replicas_are_replaced_one_after_the_other() {
+    let mut view = six();
+    assert!(apply(&mut view, Change::AddSpace(space("a", &[1, 2, 3]))));
+    assert!(apply(&mut view, Change::AddSpace(space("alone", &[1]))));
+    let number = view.spaces["a"].number;
+    let change = replacement(&view, 2, 4);
+    assert!(apply(&mut view, change));
+    let since = view.number;
+    let kept = &view.spaces["a"];
+    assert_eq!((&kept.replicas[..], kept.awaited()), (&[1, 4, 3].map(NodeId)[..], Some(1)));
+    assert_eq!((kept.since(0), kept.since(1), kept.number), (number, since, number));
+    assert_eq!(View::decode_all(&encode_to_vec(&view)), Ok(view.clone()));
+    assert_eq!(why(&view, &Change::Remove(NodeId(2))), None, "it keeps nothing any more");
+    // The new one has none of the tuples so far: with another new one there would be two of three such.
+    assert_eq!(why(&view, &replacement(&view, 1, 0)), Some(Reason::BadReplicas));
+    let mut other = view.clone();
+    let change = replacement(&view, 4, 2);
+    assert!(apply(&mut other, change), "the one that has no log itself may be");
+    assert_eq!(why(&other, &Change::ReplicaReady("a".to_owned(), since)), Some(Reason::NoSuchSpace));
+    let is_ready = Change::ReplicaReady("a".to_owned(), since);
+    assert!(apply(&mut view, is_ready.clone()));
+    assert_eq!(why(&view, &is_ready), Some(Reason::NoSuchSpace), "it is said once");
+    assert_eq!(view.spaces["a"].awaited(), None);
+    assert_eq!(View::decode_all(&encode_to_vec(&view)), Ok(view.clone()));
+    let change = replacement(&view, 1, 0);
+    assert!(apply(&mut view, change));
+}
+
+#[test]
+fn replacements_that_cannot_be_are_refused() {
+    let mut view = six();
+    assert!(apply(&mut view, Change::AddSpace(space("a", &[1, 2, 3]))));
+    for (from, to) in [(0, 4), (9, 4), (1, 2), (1, 1), (1, 9), (1, 5)] {
+        let refused = why(&view, &replacement(&view, from, to));
+        assert_eq!(refused, Some(Reason::BadReplicas), "{from} by {to}");
+    }
+    let mut of_before = replacement(&view, 1, 4);
+    if let Change::ReplaceReplica(replacement) = &mut of_before {
+        replacement.number -= 1;
+    }
+    assert_eq!(why(&view, &of_before), Some(Reason::NoSuchSpace));
+    let mut alone = six();
+    assert!(apply(&mut alone, Change::AddSpace(space("a", &[1]))));
+    assert_eq!(
+        why(&alone, &replacement(&alone, 1, 2)),
+        Some(Reason::BadReplicas),
+        "its tuples are there only"
+    );
 }
 
 #[test]

@@ -32,6 +32,8 @@ pub struct Observer {
     gone: BTreeSet<String>,
     /// Spaces of which some machine has seen that they went.
     unkept: BTreeSet<String>,
+    /// How often some machine has seen a replica become ready that had taken another's place.
+    pub readied: u64,
     /// What does not hold.
     pub violation: Option<String>,
 }
@@ -59,6 +61,13 @@ impl Observer {
             }
         }
         let Some(view) = member.view() else { return };
+        for (name, space) in &view.spaces {
+            let awaited = space.replaced.values().filter(|replaced| !replaced.is_ready).count();
+            let distinct: BTreeSet<&NodeId> = space.replicas.iter().collect();
+            if awaited > 1 || distinct.len() < space.replicas.len() {
+                self.violate(format!("machine {node} has the space {name} kept as {space:?}"));
+            }
+        }
         let (index, digest) = (member.committed(), view.digest);
         if self.committed.insert(node, index) == Some(index) {
             return;
@@ -74,6 +83,9 @@ impl Observer {
             }
             if let Change::RemoveSpace(name, _) = change {
                 self.unkept.insert(name.clone());
+            }
+            if let Change::ReplicaReady(..) = change {
+                self.readied += 1;
             }
             let change = format!("{change:?}");
             let known = self.views.entry(number).or_insert_with(|| change.clone()).clone();
@@ -116,6 +128,7 @@ impl Observer {
             (Request::RemoveSpace { name, .. }, Answer::Done) => {
                 self.gone.insert(name.clone());
             }
+            (Request::ReplaceReplica(_) | Request::ReplicaReady { .. }, Answer::Done) => {}
             (Request::Leave { node }, Answer::Done) => drop(self.left.insert(*node)),
             (Request::View { agreed: true }, Answer::Current(view, _)) => {
                 if view.number < before {

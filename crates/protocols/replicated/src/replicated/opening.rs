@@ -180,6 +180,7 @@ where
         news: LogNews,
     ) {
         let applied = restored.snapshot.0;
+        let has_log = applied > 0;
         let raft = Raft::new(self.config.of_raft(), Incarnation(life.number), restored, now);
         let mut open = Open {
             raft,
@@ -199,8 +200,10 @@ where
             arriving: None,
             staged: None,
             opened: Some(news),
+            votes_with: None,
         };
         open.keep_all();
+        open.votes_with = has_log.then(|| open.writer.batch());
         self.phase = Phase::Open(Box::new(open));
     }
 

@@ -158,7 +158,9 @@ impl<P: Snapshot> Open<P> {
             if let Kept::Snapshot { index, .. } = kept {
                 // With it all is kept that the agreement knows by now.
                 self.install(index);
-                return self.write_anew();
+                self.write_anew();
+                self.votes_with.get_or_insert(self.writer.batch());
+                return;
             }
             keep(&mut self.writer, kept);
         }

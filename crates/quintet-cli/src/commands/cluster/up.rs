@@ -12,7 +12,7 @@ use crate::output::{print_json, print_line, tell};
 use crate::telemetry::TelemetryArguments;
 use clap::Args;
 use quintet::{
-    CodeGrants, CodeWatch, Error, Event, Identity, LinkConfig, Replication, ServeConfig, Server, ServerMeter,
+    CodeGrants, CodeWatch, Error, Event, Identity, LinkConfig, LogNews, LogSink, Replication, ServeConfig, Server, ServerMeter,
     SpaceLog,
 };
 use quintet_agent::log::{LONGEST, LineFile, Log};
@@ -289,10 +289,16 @@ fn space(settings: &Settings, serving: &Serving) -> Result<StartSpace, Error> {
 /// The same for a space that this machine keeps on its disk, by itself or with others.
 fn keeping(mut config: ServeConfig, kept: &KeptPlan) -> ServeConfig {
     (config.space.max_bytes, config.space.max_tuples) = (kept.max_bytes, kept.max_tuples);
-    config.log = Some(SpaceLog::new(&kept.folder));
-    let (replica, replicas) = (kept.replica, kept.replicas.clone());
+    let votes = Arc::clone(&kept.votes);
+    let log_told: LogSink = Arc::new(move |news| {
+        if *news == LogNews::Votes {
+            votes();
+        }
+    });
+    config.log = Some(SpaceLog { told: Some(log_told), ..SpaceLog::new(&kept.folder) });
+    let (replica, replicas, identities) = (kept.replica, kept.replicas.clone(), kept.identities.clone());
     let told = Some(Arc::clone(&kept.leads));
-    config.replication = (replicas.len() > 1).then_some(Replication { replica, replicas, told });
+    config.replication = (replicas.len() > 1).then_some(Replication { replica, replicas, identities, told });
     config
 }
 

@@ -19,9 +19,9 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// How long the machines may take until a space that they have agreed on is served, or is gone.
-const SETTLING_LIMIT: Duration = Duration::from_secs(10);
+pub(super) const SETTLING_LIMIT: Duration = Duration::from_secs(10);
 /// Between two looks at that.
-const PAUSE: Duration = Duration::from_millis(20);
+pub(super) const PAUSE: Duration = Duration::from_millis(20);
 
 /// A cluster to which this machine belongs.
 pub(super) struct Cluster {
@@ -54,7 +54,7 @@ impl Cluster {
         SpaceAddress::Cluster(format!("{}/{name}", self.folder.display()))
     }
 
-    fn agent(&self) -> Result<Client, Error> {
+    pub(super) fn agent(&self) -> Result<Client, Error> {
         Client::local(&self.folder).map_err(refused)
     }
 

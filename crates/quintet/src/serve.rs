@@ -12,17 +12,17 @@ use crate::{
     SpaceLog, SpacesConfig, Tracer,
 };
 use managers::Spread;
-pub use replication::{LeaderSink, Replication};
 use quintet_contract::{Identity, Input, Outbox, Protocol, Span, Time, Token};
 use quintet_durable::LoggedConfig;
 use quintet_errors::Code;
 use quintet_link::{LinkAddress, Listener, listen};
-use quintet_replicated::codec::LEADER;
 use quintet_replicated::Leader;
+use quintet_replicated::codec::LEADER;
 use quintet_runtime::{Instance, Node, NodeHandle, Redial, Services};
 use quintet_tuple_space::codec::NOT_GRANTED;
 use quintet_wire::Decode;
 use quintet_wire::registry::{LOG_NEWS, PORT_CALLERS, PORT_SESSION};
+pub use replication::{LeaderSink, Replication};
 use std::io::Write;
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};

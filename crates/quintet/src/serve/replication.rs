@@ -1,8 +1,8 @@
 //! How a space is kept by several servers together.
 
+use crate::Error;
 use crate::space_log::SpaceLog;
 use crate::stack;
-use crate::Error;
 use quintet_contract::{Address, Identity, Incarnation, NodeId};
 use quintet_errors::Code;
 use quintet_link::LinkAddress;
@@ -46,7 +46,7 @@ impl Replication {
         if let Some((at, _)) = others.find(|(at, address)| self.replicas[..*at].contains(address)) {
             return bad(format!("replica {} has the address of another one: {}", at + 1, self.replicas[at]));
         }
-        if !matches!(self.identities.len(), 0 | 3 | 5) || self.identities.len() > count {
+        if !self.identities.is_empty() && self.identities.len() != count {
             return bad(format!(
                 "{count} replicas have {} identities: give each its own",
                 self.identities.len()
@@ -83,5 +83,39 @@ impl Replication {
         let me = Address { node: self.node(), ..stack::SPACE };
         let nodes = self.nodes().map(|(node, _)| node).collect();
         ReplicatedConfig::new(cluster, me, nodes, incarnation, seed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn replication(identities: Vec<Identity>) -> Replication {
+        let address = |port: u16| format!("tcp:127.0.0.1:{port}").parse().expect("an address");
+        Replication { replica: 1, replicas: [1, 2, 3].map(address).to_vec(), identities, told: None }
+    }
+
+    #[test]
+    fn a_replicas_number_is_its_own_and_others_are_anybodys() {
+        assert!(replication(Vec::new()).naming().is_none(), "numbers are taken at their word");
+        let identities = [1, 2, 3].map(|byte| Identity([byte; 32]));
+        let stranger = Identity([4; 32]);
+        let rule = replication(identities.to_vec()).naming().expect("they prove who they are");
+        for (who, own) in [(Some(identities[2]), Some(3)), (Some(stranger), None), (None, None)] {
+            for node in [1, 2, 3, 4, 900] {
+                assert_eq!(rule(NodeId(node), who), node > 3 || own == Some(node), "{who:?} as {node}");
+            }
+        }
+    }
+
+    #[test]
+    fn each_replica_has_an_identity_or_none_has() {
+        let log = SpaceLog::new("log");
+        let error = |identities| replication(identities).check(Some(&log)).err().map(|error| error.code());
+        let identity = Identity([1; 32]);
+        assert_eq!((error(Vec::new()), error(vec![identity; 3])), (None, None));
+        for count in [1, 2, 4, 5] {
+            assert_eq!(error(vec![identity; count]), Some(Code::BadValue), "{count}");
+        }
     }
 }

@@ -12,8 +12,8 @@ use crate::output::{print_json, print_line, tell};
 use crate::telemetry::TelemetryArguments;
 use clap::Args;
 use quintet::{
-    CodeGrants, CodeWatch, Error, Event, Identity, LinkConfig, LogNews, LogSink, Replication, ServeConfig, Server, ServerMeter,
-    SpaceLog,
+    CodeGrants, CodeWatch, Error, Event, Identity, LinkConfig, LogNews, LogSink, Replication, ServeConfig,
+    Server, ServerMeter, SpaceLog,
 };
 use quintet_agent::log::{LONGEST, LineFile, Log};
 use quintet_agent::{

@@ -6,6 +6,7 @@ use super::outgoing::Piece;
 use super::parting::Parting;
 use super::reader::{Faulty, FrameReader, Item, Room};
 use super::tls::opener::{Opener, Received};
+use crate::crowd::Crowd;
 use crate::moderation::Moderation;
 use crate::pages::Pages;
 use crate::wait::{self, Patience, Waiting};
@@ -28,6 +29,7 @@ pub(super) struct StreamReceiver {
     inbound: Inbound,
     failed: Option<LinkError>,
     patience: Patience,
+    crowd: Crowd,
     clock: LiveClock,
 }
 
@@ -158,12 +160,15 @@ impl Inbound {
 }
 
 /// A wait looks by reading.
-struct Looking<'a>(RefCell<&'a mut Inbound>);
+struct Looking<'a> {
+    inbound: RefCell<&'a mut Inbound>,
+    is_in_a_crowd: bool,
+}
 
 impl Waiting for Looking<'_> {
     #[inline]
     fn ready(&self) -> bool {
-        let mut inbound = self.0.borrow_mut();
+        let mut inbound = self.inbound.borrow_mut();
         if inbound.is_ready() {
             return true;
         }
@@ -172,12 +177,16 @@ impl Waiting for Looking<'_> {
         inbound.is_ready()
     }
 
+    fn is_in_a_crowd(&self) -> bool {
+        self.is_in_a_crowd
+    }
+
     fn is_near(&self) -> bool {
-        self.0.borrow().awaits_bulk()
+        self.inbound.borrow().awaits_bulk()
     }
 
     fn sleep(&mut self, limit: Option<Duration>) {
-        let inbound = self.0.get_mut();
+        let inbound = self.inbound.get_mut();
         if inbound.arm() {
             inbound.connection.sleep(limit);
         }
@@ -206,6 +215,7 @@ impl StreamReceiver {
             inbound,
             failed: None,
             patience: Patience::new(wait::SPIN * SLOWER),
+            crowd: Crowd::default(),
             clock: LiveClock::start(),
         }
     }
@@ -312,7 +322,10 @@ impl Receiver for StreamReceiver {
         if self.inbound.gathers() {
             self.inbound.moderation.gather(&self.inbound.connection.sent, || self.inbound.is_ready());
         }
-        self.patience.wait(&mut Looking(RefCell::new(&mut self.inbound)), limit);
+        let is_in_a_crowd = self.crowd.is_dense();
+        let mut looking = Looking { inbound: RefCell::new(&mut self.inbound), is_in_a_crowd };
+        self.patience.wait(&mut looking, limit);
+        self.crowd.waited();
         self.inbound.connection.answer();
     }
 

@@ -16,6 +16,7 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Requests worked off before who waits for one of them to be durable is answered.
@@ -37,7 +38,7 @@ pub(super) struct Disk {
     ahead: Option<u64>,
     /// Whether there was no room, and nothing was written since.
     is_full: bool,
-    /// Whether a sync has failed: what the system kept for the disk may be gone since, though a later sync says it is well.
+    /// Whether a write or a sync has failed: what the system kept for the disk may be gone since, though a later sync says it is well.
     uncertain: bool,
 }
 
@@ -77,6 +78,16 @@ fn is_full(why: &io::Error) -> bool {
     matches!(why.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge)
 }
 
+/// Works off requests until nobody is left to ask. That there is no room goes to `events`. The disk is free for others while there are none.
+pub(super) fn serve(disk: &Mutex<Disk>, requests: &Receiver<Errand>, reply: &Reply, events: &EventSink) {
+    let lock = || disk.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut queue = Queue { requests, held_up: VecDeque::new(), events };
+    while let Some(first) = queue.next() {
+        lock().work_off(first, &mut queue, reply);
+    }
+    lock().give_room_back();
+}
+
 /// Who waits for what was asked for before to be durable.
 type Waiting = Vec<(Address, Token)>;
 
@@ -96,29 +107,39 @@ impl Disk {
         Ok(Disk { ahead: Some(disk.length), ..disk })
     }
 
-    /// Works off requests until nobody is left to ask. What waits to be durable when others come shares one sync with them. That there is no
-    /// room goes to `events`.
-    pub(super) fn serve(mut self, requests: &Receiver<Errand>, reply: &Reply, events: &EventSink) {
-        let mut queue = Queue { requests, held_up: VecDeque::new(), events };
-        while let Some(first) = queue.next() {
-            let mut waiting = Waiting::new();
-            let mut next = Some(first);
-            for _ in 0..MOST_BEFORE_SYNC {
-                let Some((asker, request)) = next.or_else(|| queue.next_at_once()) else { break };
-                next = None;
-                if let Some(answer) = self.answer(asker, &request, &mut waiting, &mut queue) {
-                    reply.send(asker, answer);
-                }
-            }
-            if waiting.is_empty() {
-                continue;
-            }
-            let failed = self.sync().is_err();
-            for (asker, token) in waiting {
-                reply.send(asker, self.done(token, failed));
+    /// Writes and syncs, on the thread of who asks. None where there is no room: the thread of the disk is to wait for some.
+    pub(super) fn write_at_once(&mut self, request: &OwnedFrame) -> Option<OwnedFrame> {
+        let written = self.is_certain().and_then(|()| {
+            self.make_room((request.body.len() + request.bulk.len()) as u64);
+            self.write(request)
+        });
+        if written.as_ref().is_err_and(is_full) {
+            return None;
+        }
+        self.uncertain |= written.is_err();
+        self.length += written.unwrap_or(0) as u64;
+        let failed = self.sync().is_err();
+        Some(self.done(request.token, failed))
+    }
+
+    /// Works off a request, and what else is there. What waits to be durable when others come shares one sync with them.
+    fn work_off(&mut self, first: Errand, queue: &mut Queue<'_>, reply: &Reply) {
+        let mut waiting = Waiting::new();
+        let mut next = Some(first);
+        for _ in 0..MOST_BEFORE_SYNC {
+            let Some((asker, request)) = next.or_else(|| queue.next_at_once()) else { break };
+            next = None;
+            if let Some(answer) = self.answer(asker, &request, &mut waiting, queue) {
+                reply.send(asker, answer);
             }
         }
-        self.give_room_back();
+        if waiting.is_empty() {
+            return;
+        }
+        let failed = self.sync().is_err();
+        for (asker, token) in waiting {
+            reply.send(asker, self.done(token, failed));
+        }
     }
 
     /// The answer to a request; none if it waits to be durable.
@@ -165,9 +186,12 @@ impl Disk {
         OwnedFrame { kind: DISK_DONE, token, body, bulk: Bytes::new() }
     }
 
+    /// Where this fails there is nothing behind it either: what was asked for later would lie in its place.
     fn append(&mut self, request: &OwnedFrame, queue: &mut Queue<'_>) -> io::Result<()> {
+        self.is_certain()?;
         self.make_room((request.body.len() + request.bulk.len()) as u64);
-        self.length += self.where_there_is_room(queue, |disk| disk.write(request))? as u64;
+        let written = self.where_there_is_room(queue, |disk| disk.write(request));
+        self.length += written.inspect_err(|_| self.uncertain = true)? as u64;
         Ok(())
     }
 
@@ -286,7 +310,7 @@ impl Disk {
 
     fn is_certain(&self) -> io::Result<()> {
         match self.uncertain {
-            true => Err(io::Error::other("an earlier sync failed")),
+            true => Err(io::Error::other("an earlier write or sync failed")),
             false => Ok(()),
         }
     }
@@ -300,8 +324,8 @@ mod tests {
     use quintet_testbed::TempDir;
     use quintet_wire::registry::{PORT_DISK, PORT_USER};
     use std::os::unix::fs::PermissionsExt;
+    use std::sync::Arc;
     use std::sync::mpsc::channel;
-    use std::sync::{Arc, Mutex};
 
     const ASKER: Address = Address { node: NodeId(0), port: PORT_USER };
 
@@ -323,7 +347,7 @@ mod tests {
         let events: EventSink = Arc::new(move |event| sink.lock().expect("no panic").push(event.clone()));
         let mailbox = Mailbox::new().expect("a descriptor");
         let reply = Reply { from: Address { node: NodeId(0), port: PORT_DISK }, mailbox };
-        disk.serve(&requests, &reply, &events);
+        super::serve(&Mutex::new(disk), &requests, &reply, &events);
         drop(events);
         Arc::into_inner(told).expect("all have ended").into_inner().expect("no panic")
     }

@@ -173,16 +173,17 @@ fn only_so_many_batches_are_on_their_way_and_what_comes_then_is_one() {
 
 #[test]
 fn a_log_that_is_long_is_written_anew_when_nothing_else_is_on_its_way() {
-    let spare_log_bytes = 200;
+    let spare_log_bytes = 2_500;
     let mut bench = Bench::new(LoggedConfig { spare_log_bytes, ..config() }, SpaceConfig::default(), vec![]);
     bench.work_disk();
     let link = LinkInfo::new(LinkClass::Machine, 1 << 20);
     bench.give(Input::Peer(CLIENT, &PeerChange::Up { incarnation: Incarnation(1), link }));
     bench.work_disk();
+    let long = "long".repeat(200);
     let mut put = 0;
     while bench.asked.len() == put {
         put += 1;
-        bench.put(put as u64);
+        bench.ask(put as u64, &Request::Out { deadline: None, tuples: &[tuple!["x", long.as_str()]] });
         assert!(put <= MOST_UNDER_WAY, "the log is never long");
     }
     let under_way = bench.asked.len();

@@ -457,6 +457,21 @@ mod tests {
     }
 
     #[test]
+    fn behind_a_write_that_failed_nothing_is_written() {
+        let folder = TempDir::new().expect("a temporary directory");
+        let path = folder.join("log");
+        let mut disk = Disk::open(&path).expect("it is made");
+        assert_eq!(ask(&mut disk, DISK_APPEND, b"before", b""), Some(6));
+        let writable = std::mem::replace(&mut disk.file, File::open(&path).expect("it is there"));
+        assert_eq!(ask(&mut disk, DISK_APPEND, b"failed", b""), None);
+        disk.file = writable;
+        assert_eq!(ask(&mut disk, DISK_APPEND, b"behind", b""), None);
+        let done = disk.write_at_once(&request(DISK_WRITE, b"behind").1).expect("it has failed");
+        assert!(DiskDone::decode_all(&done.body).expect("an answer").failed);
+        assert_eq!(std::fs::read(&path).expect("it is there"), b"before");
+    }
+
+    #[test]
     fn after_a_failed_sync_nothing_is_replaced_either() {
         let folder = TempDir::new().expect("a temporary directory");
         let mut disk = Disk::open(&folder.join("log")).expect("it is made");

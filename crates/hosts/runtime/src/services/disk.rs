@@ -157,8 +157,13 @@ impl Disk {
                 let appended = self.append(request, queue);
                 Some(self.done(token, appended.is_err()))
             }
-            DISK_WRITE if self.append(request, queue).is_err() => Some(self.done(token, true)),
-            DISK_WRITE | DISK_SYNC => {
+            DISK_WRITE => {
+                // Where that fails the sync does as well, and those before it are answered first.
+                let _ = self.append(request, queue);
+                waiting.push((asker, token));
+                None
+            }
+            DISK_SYNC => {
                 waiting.push((asker, token));
                 None
             }

@@ -4,6 +4,11 @@
 //! Operations are tried in the order in which they were answered: where the object did what it was asked one after the other, as most do most of the time,
 //! the first order that is tried is right, and the search is linear in the history. A history that is not linearizable may take exponential time: the
 //! search ends after [`MAX_STATES`] states, and says that it did.
+//!
+//! What is about parts of the object that know nothing of each other is searched for each part alone (`parts.rs`): two parts with a
+//! thousand states each are two thousand to look at, and a million together.
+
+mod parts;
 
 use core::fmt;
 use std::collections::HashSet;
@@ -19,12 +24,19 @@ pub trait Object {
     /// An operation, with what it came to.
     type Act;
 
-    /// What a state becomes, if the operation can come to what it came to.
-    fn apply(&self, state: &Self::State, act: &Self::Act) -> Option<Self::State>;
+    /// What a state may become, if the operation can come to what it came to: several states where that is not told.
+    fn apply(&self, state: &Self::State, act: &Self::Act) -> impl IntoIterator<Item = Self::State>;
 
-    /// Whether what its client asks later is done later, though it is asked before the answer. Default: never.
+    /// Whether what its client asks later is done later, though it is asked before the answer. Default: never. One that is never answered may not have
+    /// happened at all; if it has, then before what its client asked later.
     fn is_not_overtaken(&self, _act: &Self::Act) -> bool {
         false
+    }
+
+    /// Which parts of the object each operation of a history is about, where no part knows of another: what an operation comes to, and what it does, is up
+    /// to its parts alone. Default: all are about the same one.
+    fn parts(&self, history: &[Event<Self::Act>]) -> Vec<Vec<u64>> {
+        vec![vec![0]; history.len()]
     }
 }
 
@@ -74,7 +86,7 @@ pub fn check<O: Object>(object: &O, history: &[Event<O::Act>]) -> Result<(), Fau
     check_within(object, history, MAX_STATES)
 }
 
-/// The same within so many states.
+/// The same within so many states for each part of the object.
 ///
 /// # Errors
 /// As [`check`].
@@ -83,7 +95,15 @@ pub fn check_within<O: Object>(
     history: &[Event<O::Act>],
     most_states: usize,
 ) -> Result<(), Fault> {
-    Search::new(object, history).run(most_states)
+    let mut undecided = Ok(());
+    for events in parts::split(object, history) {
+        match Search::new(object, history, events).run(most_states) {
+            Err(fault @ Fault::Undecided(_)) => undecided = Err(fault),
+            Err(fault) => return Err(fault),
+            Ok(()) => {}
+        }
+    }
+    undecided
 }
 
 /// Which operations are in order: a bit each, in the order in which they were asked.
@@ -121,6 +141,9 @@ impl Ordered {
 /// A state on the way, and what may follow it that was not tried, the next to be tried last.
 struct Step<S> {
     ordered: Ordered,
+    /// How many are in order, and how many of these were answered.
+    length: usize,
+    answered: usize,
     state: S,
     untried: Vec<usize>,
 }
@@ -130,30 +153,27 @@ struct Search<'a, O: Object> {
     history: &'a [Event<O::Act>],
     /// The places of the events in the history, in the order in which they were asked.
     places: Vec<usize>,
-    /// What each has to follow, of those of the same client: a place in `places`.
-    follows: Vec<Option<usize>>,
+    /// Of each those that are not to be in order before it: what its client asked before it that is not overtaken and was answered later, in `places`.
+    behind: Vec<Vec<usize>>,
+    /// Of each that was not answered and is not overtaken: what its client asked later. Once one of these is in order it has not happened.
+    before: Vec<Vec<usize>>,
     answered: usize,
 }
 
 impl<'a, O: Object> Search<'a, O> {
-    fn new(object: &'a O, history: &'a [Event<O::Act>]) -> Self {
-        let mut places: Vec<usize> = (0..history.len()).collect();
+    /// Of these events of the history.
+    fn new(object: &'a O, history: &'a [Event<O::Act>], events: Vec<usize>) -> Self {
+        let mut places = events;
         places.sort_by_key(|place| history[*place].asked);
-        let mut last_of: Vec<(u32, usize)> = Vec::new();
-        let mut follows = Vec::with_capacity(places.len());
-        for (at, place) in places.iter().enumerate() {
-            let Event { client, act, .. } = &history[*place];
-            let last = last_of.iter().position(|(whose, _)| whose == client);
-            follows.push(last.map(|last| last_of[last].1));
-            if object.is_not_overtaken(act) {
-                match last {
-                    Some(last) => last_of[last].1 = at,
-                    None => last_of.push((*client, at)),
-                }
+        let (mut behind, mut before) = (vec![Vec::new(); places.len()], vec![Vec::new(); places.len()]);
+        for (first, second) in parts::not_overtaken(object, history, &places) {
+            match history[places[first]].answered {
+                Some(_) => behind[second].push(first),
+                None => before[first].push(second),
             }
         }
-        let answered = history.iter().filter(|event| event.answered.is_some()).count();
-        Search { object, history, places, follows, answered }
+        let answered = places.iter().filter(|place| history[**place].answered.is_some()).count();
+        Search { object, history, places, behind, before, answered }
     }
 
     fn event(&self, at: usize) -> &Event<O::Act> {
@@ -175,25 +195,26 @@ impl<'a, O: Object> Search<'a, O> {
             }
         }
         next.retain(|at| {
-            let follows = self.follows[*at].is_none_or(|before| ordered.has(before));
-            follows && self.event(*at).asked <= first_answer
+            let is_behind = self.behind[*at].iter().all(|first| ordered.has(*first));
+            let is_too_late = self.before[*at].iter().any(|second| ordered.has(*second));
+            is_behind && !is_too_late && self.event(*at).asked <= first_answer
         });
         next.sort_by_key(|at| core::cmp::Reverse((self.event(*at).answered.unwrap_or(u64::MAX), *at)));
         next
     }
 
-    fn step(&self, ordered: Ordered, state: O::State) -> Step<O::State> {
+    fn begin(&self) -> Step<O::State> {
+        let ordered = Ordered { first: 0, words: Vec::new() };
         let untried = self.next(&ordered);
-        Step { ordered, state, untried }
+        Step { ordered, length: 0, answered: 0, state: O::State::default(), untried }
     }
 
     fn run(&self, most_states: usize) -> Result<(), Fault> {
-        let nothing = Ordered { first: 0, words: Vec::new() };
-        let mut way = vec![(self.step(nothing, O::State::default()), 0)];
+        let mut way = vec![self.begin()];
         let mut seen = HashSet::new();
-        let mut fault = Fault::NotLinearizable { ordered: 0, stuck: Vec::new() };
-        while let Some((step, answered)) = way.last_mut() {
-            if *answered == self.answered {
+        let mut fault = Fault::NotLinearizable { ordered: 0, stuck: self.places_of(&way[0]) };
+        while let Some(step) = way.last_mut() {
+            if step.answered == self.answered {
                 return Ok(());
             }
             let Some(at) = step.untried.pop() else {
@@ -201,25 +222,30 @@ impl<'a, O: Object> Search<'a, O> {
                 continue;
             };
             let event = self.event(at);
-            let Some(state) = self.object.apply(&step.state, &event.act) else { continue };
             let ordered = step.ordered.with(at);
-            let answered = *answered + usize::from(event.answered.is_some());
-            if !seen.insert((ordered.clone(), state.clone())) {
-                continue;
+            let (length, answered) = (step.length + 1, step.answered + usize::from(event.answered.is_some()));
+            let states: Vec<O::State> = self.object.apply(&step.state, &event.act).into_iter().collect();
+            for state in states {
+                if !seen.insert((ordered.clone(), state.clone())) {
+                    continue;
+                }
+                if seen.len() > most_states {
+                    return Err(Fault::Undecided(most_states));
+                }
+                let untried = self.next(&ordered);
+                let step = Step { ordered: ordered.clone(), length, answered, state, untried };
+                if matches!(&fault, Fault::NotLinearizable { ordered, .. } if length > *ordered) {
+                    fault = Fault::NotLinearizable { ordered: length, stuck: self.places_of(&step) };
+                }
+                way.push(step);
             }
-            if seen.len() > most_states {
-                return Err(Fault::Undecided(most_states));
-            }
-            let step = self.step(ordered, state);
-            let is_furthest =
-                matches!(&fault, Fault::NotLinearizable { ordered, .. } if way.len() > *ordered);
-            if is_furthest {
-                let stuck = step.untried.iter().rev().map(|at| self.places[*at]).collect();
-                fault = Fault::NotLinearizable { ordered: way.len(), stuck };
-            }
-            way.push((step, answered));
         }
         Err(fault)
+    }
+
+    /// Where in the history those are of which one has to be next.
+    fn places_of(&self, step: &Step<O::State>) -> Vec<usize> {
+        step.untried.iter().rev().map(|at| self.places[*at]).collect()
     }
 }
 

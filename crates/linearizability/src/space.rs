@@ -2,7 +2,8 @@
 //!
 //! A tuple is a signature, a key and a number that no other has; templates name the signature and perhaps the key. More of matching has tests of its own.
 
-use crate::search::Object;
+use crate::search::{Event, Object};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A signature and a key: tuples that have both in common have one order.
 pub type Partition = (u8, i64);
@@ -63,6 +64,35 @@ pub enum Act {
     },
     /// Ends leases; the tuples return to their places.
     Return(Vec<u32>),
+    /// Takes or reads a page: of each partition that matches the oldest, or all.
+    Collect {
+        /// The pattern.
+        of: Pattern,
+        /// Whether they are taken.
+        takes: bool,
+        /// What was found, of each partition the oldest first.
+        found: Vec<u32>,
+        /// Whether no more matched.
+        is_all: bool,
+    },
+    /// Takes, leases or replaces the oldest that one of several patterns matches, for a client that was gone before it was told which.
+    Untold {
+        /// The patterns.
+        of: Vec<Pattern>,
+        /// What for.
+        purpose: Purpose,
+        /// Who leases it.
+        holder: u32,
+        /// What is put in its place.
+        puts: Vec<(Partition, u32)>,
+    },
+    /// Ends the leases of a client that is gone: the tuples return to their places.
+    End {
+        /// The client: that of [`Act::Untold`].
+        holder: u32,
+        /// What it knew to have leased.
+        leased: Vec<u32>,
+    },
     /// How many there are.
     Count(Pattern, u64),
 }
@@ -81,7 +111,17 @@ pub enum Order {
 pub struct Stored {
     partition: Partition,
     number: u32,
-    is_hidden: bool,
+    hidden: Hidden,
+}
+
+/// Whether a tuple is hidden.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Hidden {
+    No,
+    /// By whoever was told so.
+    Told,
+    /// For a client that was gone before it was told so.
+    Untold(u32),
 }
 
 /// A tuple space. Its state is every tuple, in the order that they have.
@@ -106,7 +146,9 @@ impl Pattern {
 
     fn matches(self, stored: &Stored) -> bool {
         let (signature, key) = stored.partition;
-        !stored.is_hidden && self.signature == signature && self.key.is_none_or(|wanted| wanted == key)
+        stored.hidden == Hidden::No
+            && self.signature == signature
+            && self.key.is_none_or(|wanted| wanted == key)
     }
 }
 
@@ -121,8 +163,33 @@ impl Act {
     #[must_use]
     pub fn puts(&self) -> &[(Partition, u32)] {
         match self {
-            Act::Out(puts) | Act::Replace { puts, .. } | Act::Commit { puts, .. } => puts,
-            Act::Query { .. } | Act::Return(_) | Act::Count(..) => &[],
+            Act::Out(puts)
+            | Act::Replace { puts, .. }
+            | Act::Commit { puts, .. }
+            | Act::Untold { puts, .. } => puts,
+            Act::Query { .. } | Act::Return(_) | Act::Count(..) | Act::Collect { .. } | Act::End { .. } => {
+                &[]
+            }
+        }
+    }
+
+    /// The tuples that it names without saying where they are.
+    fn named(&self) -> impl Iterator<Item = u32> {
+        let (one, other): (&[u32], &[u32]) = match self {
+            Act::Commit { leased, witnessed, .. } => (leased, witnessed),
+            Act::Return(leased) | Act::End { leased, .. } => (leased, &[]),
+            _ => (&[], &[]),
+        };
+        one.iter().chain(other).copied()
+    }
+
+    fn patterns(&self) -> &[Pattern] {
+        match self {
+            Act::Query { of, .. } | Act::Untold { of, .. } => of,
+            Act::Replace { of, .. } | Act::Count(of, _) | Act::Collect { of, .. } => {
+                core::slice::from_ref(of)
+            }
+            Act::Out(_) | Act::Commit { .. } | Act::Return(_) | Act::End { .. } => &[],
         }
     }
 }
@@ -156,15 +223,73 @@ impl Space {
         match purpose {
             Purpose::Read => {}
             Purpose::Take => drop(next.remove(at)),
-            Purpose::Lease => next[at].is_hidden = true,
+            Purpose::Lease => next[at].hidden = Hidden::Told,
         }
         Some(next)
+    }
+
+    /// The states after a page was collected, if it can be this one.
+    fn collect(
+        self,
+        state: &[Stored],
+        of: Pattern,
+        takes: bool,
+        found: &[u32],
+        is_all: bool,
+    ) -> Option<Vec<Stored>> {
+        let mut left = found;
+        let matching: Vec<&Stored> = state.iter().filter(|stored| of.matches(stored)).collect();
+        if self.order == Order::OfPartitions {
+            // Those of each partition have to be its oldest.
+            let of_page = |partition| matching.iter().filter(move |stored| stored.partition == partition);
+            let partitions: BTreeSet<Partition> = matching.iter().map(|stored| stored.partition).collect();
+            let is_prefix = partitions.into_iter().all(|partition| {
+                let here: Vec<u32> = of_page(partition).map(|stored| stored.number).collect();
+                let given = found.iter().filter(|number| here.contains(number));
+                given.zip(&here).all(|(given, oldest)| given == oldest)
+            });
+            let are_there = found.iter().all(|number| matching.iter().any(|stored| stored.number == *number));
+            if !is_prefix || !are_there {
+                return None;
+            }
+            left = &[];
+        }
+        for stored in matching.iter().take(left.len()) {
+            left = left.strip_prefix(&[stored.number])?;
+        }
+        if !left.is_empty() || (is_all && matching.len() != found.len()) {
+            return None;
+        }
+        let stays = |stored: &&Stored| !(takes && found.contains(&stored.number));
+        Some(state.iter().filter(stays).copied().collect())
+    }
+
+    /// The states after something was found of which nobody was told.
+    fn find(
+        self,
+        state: &[Stored],
+        of: &[Pattern],
+        purpose: Purpose,
+        holder: u32,
+        puts: &[(Partition, u32)],
+    ) -> Vec<Vec<Stored>> {
+        let is_wanted = |stored: &&Stored| of.iter().any(|pattern| pattern.matches(stored));
+        let oldest =
+            state.iter().filter(is_wanted).filter(|stored| self.place(state, of, stored.number).is_some());
+        let next = |number: u32| {
+            let mut next = self.query(state, of, purpose, Some(number))?;
+            let held = next.iter_mut().filter(|stored| stored.number == number && purpose == Purpose::Lease);
+            held.for_each(|stored| stored.hidden = Hidden::Untold(holder));
+            self.put(&mut next, puts);
+            Some(next)
+        };
+        oldest.filter_map(|stored| next(stored.number)).collect()
     }
 
     /// Puts tuples behind all, or behind all of their partitions: what has no order among each other makes no two states.
     fn put(self, state: &mut Vec<Stored>, puts: &[(Partition, u32)]) {
         for (partition, number) in puts {
-            let stored = Stored { partition: *partition, number: *number, is_hidden: false };
+            let stored = Stored { partition: *partition, number: *number, hidden: Hidden::No };
             let at = match self.order {
                 Order::OfAll => state.len(),
                 Order::OfPartitions => state.partition_point(|other| other.partition <= *partition),
@@ -176,17 +301,74 @@ impl Space {
 
 /// Whether what was read is there: shown, or taken by the same group.
 fn is_there(state: &[Stored], number: u32, own: &[u32]) -> bool {
-    state.iter().any(|stored| stored.number == number && (!stored.is_hidden || own.contains(&number)))
+    state
+        .iter()
+        .any(|stored| stored.number == number && (stored.hidden == Hidden::No || own.contains(&number)))
 }
 
 impl Object for Space {
     type State = Vec<Stored>;
     type Act = Act;
 
-    fn apply(&self, state: &Vec<Stored>, act: &Act) -> Option<Vec<Stored>> {
+    fn apply(&self, state: &Vec<Stored>, act: &Act) -> impl IntoIterator<Item = Vec<Stored>> {
+        let (one, several) = match act {
+            Act::Untold { of, purpose, holder, puts } => {
+                (None, self.find(state, of, *purpose, *holder, puts))
+            }
+            act => (self.told(state, act), Vec::new()),
+        };
+        one.into_iter().chain(several)
+    }
+
+    /// A put is not overtaken by what its client asks later.
+    fn is_not_overtaken(&self, act: &Act) -> bool {
+        matches!(act, Act::Out(_) | Act::Commit { .. })
+    }
+
+    /// Signatures know nothing of each other, nor do keys of a signature for which every pattern names one.
+    fn parts(&self, history: &[Event<Act>]) -> Vec<Vec<u64>> {
+        let patterns = || history.iter().flat_map(|event| event.act.patterns());
+        let puts = || history.iter().flat_map(|event| event.act.puts());
+        let whole: BTreeSet<u8> = patterns().filter(|of| of.key.is_none()).map(|of| of.signature).collect();
+        let mut numbers: BTreeMap<(u8, Option<i64>), u64> = BTreeMap::new();
+        let mut number = |signature: u8, key: Option<i64>| {
+            let next = numbers.len() as u64;
+            *numbers.entry((signature, key.filter(|_| !whole.contains(&signature)))).or_insert(next)
+        };
+        let places: BTreeMap<u32, Partition> =
+            puts().map(|(partition, number)| (*number, *partition)).collect();
+        let untold = || {
+            history.iter().filter_map(|event| match &event.act {
+                Act::Untold { of, holder, .. } => Some((*holder, of)),
+                _ => None,
+            })
+        };
+        let mut parts_of = |act: &Act| {
+            let mut parts: Vec<u64> = act.patterns().iter().map(|of| number(of.signature, of.key)).collect();
+            let named = act.named().filter_map(|number| places.get(&number));
+            parts.extend(
+                act.puts()
+                    .iter()
+                    .map(|(partition, _)| partition)
+                    .chain(named)
+                    .map(|of| number(of.0, Some(of.1))),
+            );
+            if let Act::End { holder, .. } = act {
+                let own = untold().filter(|(whose, _)| whose == holder).flat_map(|(_, of)| of);
+                parts.extend(own.map(|of| number(of.signature, of.key)));
+            }
+            parts
+        };
+        history.iter().map(|event| parts_of(&event.act)).collect()
+    }
+}
+
+impl Space {
+    /// The state after an operation that came to what its client was told.
+    fn told(self, state: &[Stored], act: &Act) -> Option<Vec<Stored>> {
         match act {
             Act::Out(puts) => {
-                let mut next = state.clone();
+                let mut next = state.to_vec();
                 self.put(&mut next, puts);
                 Some(next)
             }
@@ -200,30 +382,34 @@ impl Object for Space {
             }
             Act::Commit { leased, witnessed, puts, happened } => {
                 let are_there = witnessed.iter().all(|number| is_there(state, *number, leased));
-                let mut next = state.clone();
+                let mut next = state.to_vec();
                 if *happened {
                     next.retain(|stored| !leased.contains(&stored.number));
                     self.put(&mut next, puts);
                 }
                 (are_there == *happened).then_some(next)
             }
-            Act::Return(leased) => {
-                let mut next = state.clone();
-                let returned = |stored: &&mut Stored| leased.contains(&stored.number);
-                next.iter_mut().filter(returned).for_each(|stored| stored.is_hidden = false);
-                Some(next)
-            }
+            Act::Return(leased) => Some(returned(state, |stored| leased.contains(&stored.number))),
+            Act::End { holder, leased } => Some(returned(state, |stored| {
+                stored.hidden == Hidden::Untold(*holder) || leased.contains(&stored.number)
+            })),
             Act::Count(of, count) => {
                 let there = state.iter().filter(|stored| of.matches(stored)).count() as u64;
-                (there == *count).then(|| state.clone())
+                (there == *count).then(|| state.to_vec())
             }
+            Act::Collect { of, takes, found, is_all } => self.collect(state, *of, *takes, found, *is_all),
+            Act::Untold { .. } => None,
         }
     }
+}
 
-    /// A put is not overtaken by what its client asks later.
-    fn is_not_overtaken(&self, act: &Act) -> bool {
-        matches!(act, Act::Out(_) | Act::Commit { .. })
-    }
+/// The same with these tuples shown.
+fn returned(state: &[Stored], is_returned: impl Fn(&Stored) -> bool) -> Vec<Stored> {
+    let shown = |stored: &Stored| match is_returned(stored) {
+        true => Stored { hidden: Hidden::No, ..*stored },
+        false => *stored,
+    };
+    state.iter().map(shown).collect()
 }
 
 #[cfg(test)]

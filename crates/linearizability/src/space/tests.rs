@@ -99,5 +99,76 @@ fn what_was_not_answered_may_have_happened_and_a_put_is_not_overtaken() {
         "at the same time"
     );
     let later = event(1, out(2), 2, Some(4));
-    assert!(check(&SPACE, &[open, later, event(2, take(Some(2)), 5, Some(6))]).is_err(), "overtaken");
+    let takes = [event(2, take(Some(2)), 5, Some(6)), event(2, take(Some(1)), 7, Some(8))];
+    let history = |of: &[Event<Act>]| [&[open.clone(), later.clone()], of].concat();
+    assert!(check(&SPACE, &history(&takes[..1])).is_ok(), "it never came");
+    assert!(check(&SPACE, &history(&takes)).is_err(), "overtaken");
+    assert!(check(&SPACE, &history(&[takes[1].clone(), event(2, take(Some(2)), 9, Some(10))])).is_ok());
+}
+
+#[test]
+fn a_page_is_the_oldest_or_all() {
+    let page = |found: &[u32], is_all| Act::Collect {
+        of: Pattern::of(0),
+        takes: true,
+        found: found.to_vec(),
+        is_all,
+    };
+    let put = [out(1), out(2), Act::out((0, 2), 3)];
+    let then = |acts: &[Act]| [&put[..], acts].concat();
+    assert!(is_right(&then(&[page(&[1, 2], false), take(Some(3)), page(&[], true)])));
+    assert!(is_right(&then(&[page(&[], false), page(&[1, 2, 3], true), take(None)])));
+    assert!(!is_right(&then(&[page(&[2], false)])), "not the oldest");
+    assert!(!is_right(&then(&[page(&[1, 3], false)])), "not the oldest");
+    assert!(!is_right(&then(&[page(&[1, 2], true)])), "there was one more");
+    assert!(!is_right(&then(&[page(&[1], false), take(Some(1))])), "it was taken");
+    let parts = |acts: &[Act]| one_after_the_other(Space { order: Order::OfPartitions }, &then(acts));
+    assert!(parts(&[page(&[3, 1], false), take(Some(2))]));
+    assert!(!parts(&[page(&[3, 2], false)]), "not the oldest of its key");
+    assert!(!parts(&[page(&[1, 2], true)]), "there was one more");
+    assert!(!parts(&[page(&[4], false)]), "nobody has put it");
+}
+
+#[test]
+fn what_a_client_was_not_told_before_its_end_is_one_of_what_it_may_be() {
+    let event = |client, act, asked, answered| Event { client, act, asked, answered };
+    let untold = |purpose, puts: &[u32]| {
+        let puts = puts.iter().map(|number| ((0, 1), *number)).collect();
+        event(1, Act::Untold { of: vec![Pattern::of(0)], purpose, holder: 7, puts }, 3, None)
+    };
+    let end = |leased: &[u32]| event(2, Act::End { holder: 7, leased: leased.to_vec() }, 4, Some(20));
+    let later = |act, asked| event(3, act, asked, Some(asked + 1));
+    let is_right = |events: &[Event<Act>]| {
+        let mut history = vec![event(3, out(1), 1, Some(2))];
+        history.extend_from_slice(events);
+        check(&SPACE, &history).is_ok()
+    };
+    let seen = |found: &[Option<u32>]| -> Vec<Event<Act>> {
+        (5..).step_by(2).zip(found).map(|(asked, found)| later(take(*found), asked)).collect()
+    };
+    let with = |events: &[Event<Act>], found: &[Option<u32>]| is_right(&[events, &seen(found)].concat());
+    assert!(with(&[untold(Purpose::Take, &[])], &[None]), "it is lost with the client");
+    assert!(with(&[untold(Purpose::Take, &[])], &[Some(1), None]), "or it was not taken");
+    assert!(!with(&[], &[None]));
+    let lease = untold(Purpose::Lease, &[]);
+    assert!(with(&[lease.clone(), end(&[])], &[None, Some(1), None]), "it comes back");
+    assert!(!with(&[lease.clone()], &[None, Some(1)]), "nothing brings it back");
+    assert!(!with(&[lease, end(&[])], &[None, Some(1), Some(1)]));
+    assert!(with(&[untold(Purpose::Take, &[5])], &[Some(5), None]), "replaced");
+    assert!(!with(&[untold(Purpose::Take, &[5])], &[Some(5), Some(1)]), "replaced, and there as well");
+    let known = event(1, query(Purpose::Lease, Some(1)), 3, Some(4));
+    assert!(with(&[known.clone(), end(&[1])], &[None, Some(1), None]));
+    assert!(!with(&[known, end(&[])], &[None, Some(1)]), "it was not known to have it");
+}
+
+#[test]
+fn signatures_and_keys_that_only_their_own_patterns_ask_for_are_parts() {
+    let event = |act: &Act| Event { client: 0, act: act.clone(), asked: 1, answered: Some(2) };
+    let parts = |acts: &[Act]| SPACE.parts(&acts.iter().map(event).collect::<Vec<_>>());
+    let keyed = |key| Act::Query { of: vec![Pattern::keyed((0, key))], purpose: Purpose::Take, found: None };
+    let apart = parts(&[Act::out((0, 1), 1), Act::out((0, 2), 2), keyed(1), keyed(2), Act::Return(vec![2])]);
+    assert_eq!(apart, [[0], [1], [0], [1], [1]]);
+    let together =
+        parts(&[Act::out((0, 1), 1), Act::out((0, 2), 2), keyed(1), take(None), Act::out((1, 1), 3)]);
+    assert_eq!(together, [[0], [0], [0], [0], [1]]);
 }

@@ -1,9 +1,9 @@
 //! Spaces that outlive their server, and spaces that several managers have: under random schedules and faults, as [`system`](crate::system) explores
 //! protocols.
 //!
-//! Clients put, take, read, lease, replace and select, form groups, wait and give up waiting, several requests at a time. Servers are killed, and what they
-//! had not synced is torn or lost; links end, and what was on them is gone; replicas are cut off from each other; managers pass signatures on to each
-//! other. Then all is left alone, everybody gives up waiting, the space is emptied, and it is looked whether one space that does one thing after the other
+//! Clients put, take, read, lease, replace, select and collect, form groups, watch, wait, and give up waiting, several requests at a time. Some crash, with all
+//! that they have under way. Servers are killed, and what they had not synced is torn or lost; links end, and what was on them is gone; replicas are cut off
+//! from each other; managers pass signatures on to each other. Then all is left alone, everybody gives up waiting, the space is emptied, and it is looked whether one space that does one thing after the other
 //! could have answered all of it: linearizability, whose checker is `quintet-linearizability`. So nothing that was acknowledged is lost, and nothing is
 //! given twice.
 //!
@@ -23,6 +23,8 @@
 //! | `spaces/nodes.rs` | what runs on the nodes |
 //! | `spaces/asking.rs` | what clients ask |
 //! | `spaces/ledger.rs` | what they asked and were answered |
+//! | `spaces/gone.rs` | clients that crash |
+//! | `spaces/watching.rs` | what they were told of what happens |
 //! | `spaces/ending.rs` | how a run ends, and what must hold then |
 //! | `spaces/defect.rs` | the defects that can be switched on |
 
@@ -30,8 +32,10 @@ mod asking;
 #[cfg(feature = "seeded-defects")]
 mod defect;
 mod ending;
+mod gone;
 mod ledger;
 mod nodes;
+mod watching;
 
 #[cfg(feature = "seeded-defects")]
 pub use defect::Defect;
@@ -49,6 +53,9 @@ const SEVERAL: u16 = 3;
 const MOST_CLIENTS: u16 = 3;
 /// In so much time replicas choose a leader, and clients find him.
 const BEGINNING: Span = Span::from_millis(600);
+
+/// For so long a client is waited for whose link ended: longer than its links are away.
+const REMEMBERED: Span = Span::from_secs(2);
 
 /// Where a space is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -98,7 +105,7 @@ impl Placement {
     /// What may befall clients: a link that ends is a client that is stopped for a while.
     fn faults_of_clients(self) -> Faults {
         let ends = self != Placement::Managers;
-        Faults { stops: ends, pauses: !ends, ..Faults::none() }
+        Faults { crashes: true, stops: ends, pauses: !ends, ..Faults::none() }
     }
 }
 
@@ -127,6 +134,11 @@ impl Spaces {
     pub fn with_defect(defect: Defect) -> Spaces {
         Spaces { placement: defect.placement(), defect: Some(defect) }
     }
+
+    /// Whether clients go on after the end of their link.
+    fn comes_back(&self) -> bool {
+        self.placement != Placement::Managers
+    }
 }
 
 impl System for Spaces {
@@ -147,7 +159,7 @@ impl System for Spaces {
 
     fn faults(&self) -> Faults {
         let (servers, clients) = (self.placement.faults_of_servers(), self.placement.faults_of_clients());
-        Faults { stops: clients.stops, ..servers }
+        Faults { stops: clients.stops, crashes: clients.crashes, ..servers }
     }
 
     fn faults_of(&self, node: NodeId) -> Faults {
@@ -195,8 +207,14 @@ impl System for Spaces {
         ledger.answered(node, answer)
     }
 
+    fn crashed(&self, node: NodeId, ledger: &mut Ledger) {
+        if !self.placement.serves(node) {
+            ledger.lose(node);
+        }
+    }
+
     fn has_settled(&self, ledger: &Ledger) -> bool {
-        ledger.has_settled()
+        ledger.has_settled(self.comes_back())
     }
 
     fn in_the_end(&self, ledger: &mut Ledger) -> Result<Vec<(NodeId, OwnedFrame)>, Broken> {

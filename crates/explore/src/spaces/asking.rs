@@ -1,6 +1,7 @@
 //! What clients ask.
 
-use super::ledger::{Asked, Held, Ledger, Waits};
+use super::ledger::{Asked, Held, Ledger, Waits, What};
+use super::watching::Watch;
 use super::{Placement, Spaces};
 use crate::system::{Call, Chooser, Request};
 use quintet_contract::{Effects, Frame, NodeId, OwnedFrame, Span, Token};
@@ -13,6 +14,10 @@ use quintet_tuple_space::{self as space, Answer, Template, Tuple, Value, Wait, t
 const AT_ONCE: usize = 2;
 /// Keys of each signature.
 const KEYS: u64 = 2;
+/// Tuples of a page at most.
+pub(super) const MOST_OF_A_PAGE: u64 = 3;
+/// The signature of what nobody puts.
+const OF_NOBODY: u8 = u8::MAX;
 /// Longer than any run.
 const LEASE: Span = Span::from_secs(10_000);
 
@@ -30,9 +35,13 @@ enum Sort {
     Select,
     Count,
     Cancel,
+    Within,
+    Collect,
+    Watch,
+    Choose,
 }
 
-const SORTS: [(u32, Sort); 11] = [
+const SORTS: [(u32, Sort); 15] = [
     (24, Sort::Out),
     (12, Sort::Take),
     (8, Sort::Lease),
@@ -44,6 +53,10 @@ const SORTS: [(u32, Sort); 11] = [
     (5, Sort::Select),
     (4, Sort::Count),
     (8, Sort::Cancel),
+    (5, Sort::Within),
+    (5, Sort::Collect),
+    (6, Sort::Watch),
+    (3, Sort::Choose),
 ];
 
 /// The tuple of a number, in its partition.
@@ -58,6 +71,7 @@ pub(super) fn template(pattern: Pattern) -> Template {
     match (pattern.signature, pattern.key) {
         (0, Some(key)) => template!["task", key, ?i64],
         (0, None) => template!["task", ?i64, ?i64],
+        (OF_NOBODY, _) => template!["nobody puts this", ?i64],
         (_, Some(key)) => template!["result", key, ?i64, ?i32],
         (_, None) => template!["result", ?i64, ?i64, ?i32],
     }
@@ -104,7 +118,7 @@ struct Asking<'a> {
 impl Spaces {
     /// What a client asks next, if it has not enough under way.
     pub(super) fn ask(&self, call: Call, ledger: &mut Ledger, draw: &mut Chooser) -> Option<Request> {
-        if !ledger.may_ask(call.node, AT_ONCE, self.placement != Placement::Managers) {
+        if !ledger.may_ask(call.node, AT_ONCE, self.comes_back()) {
             return None;
         }
         let sort = *draw.weighted(&SORTS);
@@ -126,9 +140,21 @@ impl Asking<'_> {
             Sort::Witness => self.query(Purpose::Read, Some(Held::ForGroup)),
             Sort::End => self.end(),
             Sort::Replace => self.replace(),
-            Sort::Select => self.select(),
+            Sort::Select => {
+                let (first, takes) = (self.pattern(), self.draw.chance(700_000));
+                self.select(first, if takes { Purpose::Take } else { Purpose::Read })
+            }
             Sort::Count => self.count(),
             Sort::Cancel => self.give_up(),
+            Sort::Within => self.within(),
+            Sort::Collect => self.collect(),
+            Sort::Watch if self.placement != Placement::Managers => self.watch(),
+            // None of several managers knows all that happens.
+            Sort::Watch => self.query(Purpose::Read, None),
+            Sort::Choose => {
+                let first = self.pattern();
+                self.select(first, Purpose::Lease)
+            }
         }
     }
 
@@ -140,8 +166,18 @@ impl Asking<'_> {
         held: Option<Held>,
         request: &space::Request<'_>,
     ) -> OwnedFrame {
+        self.asks(What::Act(act), waits, held, request)
+    }
+
+    fn asks(
+        &mut self,
+        what: What,
+        waits: Waits,
+        held: Option<Held>,
+        request: &space::Request<'_>,
+    ) -> OwnedFrame {
         let (node, token) = (self.node, self.token);
-        let settled = self.ledger.asked(Asked { node, token, act, waits, held });
+        let settled = self.ledger.asked(Asked { node, token, what, waits, held });
         frame(request, token, settled)
     }
 
@@ -179,7 +215,17 @@ impl Asking<'_> {
     }
 
     fn query(&mut self, purpose: Purpose, held: Option<Held>) -> OwnedFrame {
-        let (pattern, (wait, waits)) = (self.pattern(), self.wait());
+        let (pattern, wait) = (self.pattern(), self.wait());
+        self.query_for(pattern, wait, purpose, held)
+    }
+
+    fn query_for(
+        &mut self,
+        pattern: Pattern,
+        (wait, waits): (Wait, Waits),
+        purpose: Purpose,
+        held: Option<Held>,
+    ) -> OwnedFrame {
         let template = &template(pattern);
         let request = match (purpose, held) {
             (Purpose::Read, None) => space::Request::Read { wait, template },
@@ -190,15 +236,45 @@ impl Asking<'_> {
         self.asked(Act::Query { of: vec![pattern], purpose, found: None }, waits, held, &request)
     }
 
-    fn select(&mut self) -> OwnedFrame {
-        let (first, takes) = (self.pattern(), self.draw.chance(700_000));
+    /// Waits for a while, and no longer.
+    fn within(&mut self) -> OwnedFrame {
+        let (pattern, takes) = (self.pattern(), !self.draw.chance(300_000));
+        let wait = Wait::For(Span::from_micros(1 + self.draw.below(20_000)));
+        let purpose = if takes { Purpose::Take } else { Purpose::Read };
+        self.query_for(pattern, (wait, Waits::ForAWhile), purpose, None)
+    }
+
+    fn select(&mut self, first: Pattern, purpose: Purpose) -> OwnedFrame {
         let second = Pattern { signature: 1 - first.signature, ..self.pattern() };
         let of = vec![first, second];
         let (wait, waits) = self.wait();
         let templates: Vec<Template> = of.iter().copied().map(template).collect();
-        let request = space::Request::Select { takes, wait, lease: None, templates: &templates };
-        let purpose = if takes { Purpose::Take } else { Purpose::Read };
-        self.asked(Act::Query { of, purpose, found: None }, waits, None, &request)
+        let (takes, held) = (purpose != Purpose::Read, (purpose == Purpose::Lease).then_some(Held::Lease));
+        let request =
+            space::Request::Select { takes, wait, lease: held.map(|_| LEASE), templates: &templates };
+        self.asked(Act::Query { of, purpose, found: None }, waits, held, &request)
+    }
+
+    /// The first page of a collection.
+    fn collect(&mut self) -> OwnedFrame {
+        let (of, takes) = (self.pattern(), !self.draw.chance(400_000));
+        let most = 1 + u32::try_from(self.draw.below(MOST_OF_A_PAGE)).expect("a few");
+        let request = space::Request::Collect { takes, from: 0, below: None, most, template: &template(of) };
+        let act = Act::Collect { of, takes, found: Vec::new(), is_all: false };
+        self.asked(act, Waits::No, None, &request)
+    }
+
+    /// Goes on behind what it was told last, before its crash perhaps.
+    fn watch(&mut self) -> OwnedFrame {
+        let watch = Watch {
+            since: self.ledger.watching.mark(self.node),
+            of: self.draw.chance(300_000).then(|| self.pattern()),
+        };
+        let most = 1 + u32::try_from(self.draw.below(8)).expect("a few");
+        let (wait, waits) = self.wait();
+        let template = watch.of.map(template);
+        let request = space::Request::Watch { since: watch.since, most, wait, template: template.as_ref() };
+        self.asks(What::Watch(watch), waits, None, &request)
     }
 
     fn replace(&mut self) -> OwnedFrame {
@@ -257,6 +333,11 @@ impl Asking<'_> {
         let waiting = self.ledger.first_waiting(self.node);
         waiting.map_or_else(|| self.out(), |(token, settled)| cancel(token, settled))
     }
+}
+
+/// What nobody puts.
+pub(super) fn of_nobody() -> Template {
+    template(Pattern::of(OF_NOBODY))
 }
 
 /// A frame in words.

@@ -22,7 +22,7 @@ enum Place {
     Space(OfSpace),
 }
 
-static ROWS: [Row; 17] = [
+static ROWS: [Row; 26] = [
     Row("answered-before-sync", Placement::Logged, Place::Log(OfLog::AnsweredBeforeSync)),
     Row("lost-while-written-anew", Placement::Logged, Place::Log(OfLog::LostWhileWrittenAnew)),
     Row("answers-forgotten", Placement::Logged, Place::Clients(OfClients::AnswersForgotten)),
@@ -30,6 +30,12 @@ static ROWS: [Row; 17] = [
     Row("lost-wake-up", Placement::Logged, Place::Space(OfSpace::LostWakeUp)),
     Row("witness-not-checked", Placement::Logged, Place::Space(OfSpace::WitnessNotChecked)),
     Row("replaced-stays", Placement::Logged, Place::Space(OfSpace::ReplacedStays)),
+    Row("select-waits-for-first", Placement::Logged, Place::Space(OfSpace::SelectWaitsForFirst)),
+    Row("replacement-not-offered", Placement::Logged, Place::Space(OfSpace::ReplacementNotOffered)),
+    Row("group-ends-half", Placement::Logged, Place::Space(OfSpace::GroupEndsHalf)),
+    Row("lease-never-returned", Placement::Logged, Place::Space(OfSpace::LeaseNeverReturned)),
+    Row("waits-beyond-its-time", Placement::Logged, Place::Space(OfSpace::WaitsBeyondItsTime)),
+    Row("return-not-watched", Placement::Logged, Place::Space(OfSpace::ReturnNotWatched)),
     Row("said-before-sync", Placement::Replicated, Place::Replicas(OfReplicas::SaidBeforeSync)),
     Row("leader-answers-alone", Placement::Replicated, Place::Replicas(OfReplicas::LeaderAnswersAlone)),
     Row(
@@ -38,9 +44,12 @@ static ROWS: [Row; 17] = [
         Place::Replicas(OfReplicas::InstalledWithoutClients),
     ),
     Row("forgotten-by-replicas", Placement::Replicated, Place::Clients(OfClients::AnswersForgotten)),
+    Row("missed-events-not-told", Placement::Replicated, Place::Space(OfSpace::MissedEventsNotTold)),
+    Row("collected-stays", Placement::Replicated, Place::Space(OfSpace::CollectedStays)),
     Row("tuple-left-behind", Placement::Managers, Place::Space(OfSpace::TupleLeftBehind)),
     Row("waiter-left-behind", Placement::Managers, Place::Space(OfSpace::WaiterLeftBehind)),
     Row("answered-in-old-epoch", Placement::Managers, Place::Space(OfSpace::AnsweredInOldEpoch)),
+    Row("lease-of-the-dead-kept", Placement::Managers, Place::Space(OfSpace::LeaseNeverReturned)),
     Row("put-not-fenced", Placement::Managers, Place::Space(OfSpace::PutNotFenced)),
     Row("ages-not-passed", Placement::Managers, Place::Space(OfSpace::AgesNotPassed)),
     Row("answered-before-it-came", Placement::Managers, Place::Space(OfSpace::AnsweredBeforeItCame)),

@@ -1,10 +1,11 @@
 //! How a run ends, and what must hold then.
 
-use super::asking::{cancel, frame, template};
-use super::ledger::{ANSWERED_ONCE, Asked, Ledger, Waits};
-use super::{Node, Placement, Spaces};
+use super::asking::{cancel, frame, of_nobody, template};
+use super::ledger::{ANSWERED_ONCE, Asked, Ledger, Waits, What, node_of};
+use super::watching::Stage;
+use super::{Node, Placement, REMEMBERED, Spaces};
 use crate::system::{Broken, View};
-use quintet_contract::{NodeId, OwnedFrame, Token};
+use quintet_contract::{NodeId, OwnedFrame, Span, Token};
 use quintet_linearizability::{Act, Event, Fault, Order, Pattern, Purpose, Space, check, check_within};
 use quintet_tuple_space::{Request, Wait};
 use std::collections::BTreeMap;
@@ -24,10 +25,15 @@ const DECIDED: &str = "whether one space could have answered all is decided";
 const ONE_STATE: &str = "replicas that were given the same are in one state";
 
 /// What comes one after the other in the end.
-const COUNTING: u32 = 0;
-const GIVING_UP: u32 = 1;
-const GIVING_BACK: u32 = 2;
-const EMPTYING: u32 = 3;
+const PASSING: u32 = 0;
+const COUNTING: u32 = 1;
+const GIVING_UP: u32 = 2;
+const GIVING_BACK: u32 = 3;
+const EMPTYING: u32 = 4;
+const READING: u32 = 5;
+
+/// Events of a page of what has happened.
+const PAGE: u32 = 64;
 
 impl Spaces {
     /// What is asked next, in the end.
@@ -37,13 +43,26 @@ impl Spaces {
                 return Err(Broken::new(ANSWERED_ONCE, format!("{asked:?} has no answer")));
             }
             let asked = match ledger.phase {
+                PASSING => ledger.pass(self.comes_back()),
                 COUNTING => self.count_what_is_waited_for(ledger),
-                GIVING_UP => ledger.give_up()?,
+                GIVING_UP => match ledger.forgotten() {
+                    // A search that takes several turns is passed by what is asked behind it: counted is what is there when nothing is under way.
+                    Some(_) if !ledger.was_patient => {
+                        ledger.was_patient = true;
+                        ledger.phase = PASSING;
+                        continue;
+                    }
+                    Some(broken) => return Err(broken),
+                    None => ledger.give_up(),
+                },
                 GIVING_BACK => ledger.give_back(),
-                EMPTYING => ledger.empty(),
+                EMPTYING => ledger.empty(self.comes_back()),
+                READING => ledger.read(self.comes_back()),
                 _ => return Ok(Vec::new()),
             };
-            ledger.phase += 1;
+            if asked.is_empty() || ledger.phase != READING {
+                ledger.phase += 1;
+            }
             if !asked.is_empty() {
                 return Ok(asked);
             }
@@ -52,8 +71,9 @@ impl Spaces {
 
     /// Whoever waits asks how many there are of what it waits for: behind that in the order of its requests.
     fn count_what_is_waited_for(&self, ledger: &mut Ledger) -> Vec<(NodeId, OwnedFrame)> {
+        ledger.know();
         let waiting: Vec<(NodeId, Vec<Pattern>)> =
-            ledger.waiting().map(|asked| (asked.node, patterns(&asked.act).to_vec())).collect();
+            ledger.waiting().map(|asked| (asked.node, patterns(&asked.what).to_vec())).collect();
         let counted = waiting.into_iter().flat_map(|(node, of)| of.into_iter().map(move |of| (node, of)));
         let counted: Vec<_> = counted.collect();
         counted
@@ -67,14 +87,21 @@ impl Spaces {
     /// What must hold when all is over.
     pub(super) fn judge(&self, view: &View<'_, Node>, ledger: &Ledger) -> Result<(), Broken> {
         check_state(view)?;
+        if ledger.anybody(self.comes_back()).is_none() {
+            // Whose first link ended before the space knew it does not go on. If there is nobody else, nobody has seen what is left.
+            return Ok(());
+        }
         account(&ledger.history)?;
+        ledger.watching.judge(&ledger.history)?;
         let is_one = self.placement != Placement::Managers;
         let order = if is_one { Order::OfAll } else { Order::OfPartitions };
         // What is counted at several managers is counted at no one instant, and what was read there may have moved meanwhile: its group is refused though it is
         // there.
         let is_vague = |act: &Act| matches!(act, Act::Count(..) | Act::Commit { happened: false, .. });
         let is_told = |event: &&Event<Act>| is_one || !is_vague(&event.act);
-        let history: Vec<Event<Act>> = ledger.history.iter().filter(is_told).cloned().collect();
+        let told = ledger.history.iter().filter(is_told).cloned();
+        let history: Vec<Event<Act>> =
+            if is_one { told.collect() } else { told.flat_map(one_by_one).collect() };
         match has_order(order, &history) {
             Ok(()) => Ok(()),
             Err(fault @ Fault::Undecided(_)) => Err(Broken::new(DECIDED, fault.to_string())),
@@ -91,6 +118,16 @@ impl Spaces {
     }
 }
 
+/// What a group at several managers gives back it gives back at no one instant.
+fn one_by_one(event: Event<Act>) -> Vec<Event<Act>> {
+    match &event.act {
+        Act::Return(leased) => {
+            leased.iter().map(|number| Event { act: Act::Return(vec![*number]), ..event.clone() }).collect()
+        }
+        _ => vec![event],
+    }
+}
+
 /// Whether there is an order. Where a search of all orders takes too long, that of each partition for itself must be possible at least: many fewer states
 /// differ in nothing but the rest.
 fn has_order(order: Order, history: &[Event<Act>]) -> Result<(), Fault> {
@@ -100,10 +137,10 @@ fn has_order(order: Order, history: &[Event<Act>]) -> Result<(), Fault> {
     }
 }
 
-fn patterns(act: &Act) -> &[Pattern] {
-    match act {
-        Act::Query { of, .. } => of,
-        Act::Replace { of, .. } => core::slice::from_ref(of),
+fn patterns(what: &What) -> &[Pattern] {
+    match what {
+        What::Act(Act::Query { of, .. }) => of,
+        What::Act(Act::Replace { of, .. }) => core::slice::from_ref(of),
         _ => &[],
     }
 }
@@ -115,39 +152,67 @@ fn in_words(event: &Event<Act>) -> String {
 impl Ledger {
     /// One request more of a client, in the end.
     fn ask(&mut self, node: NodeId, act: Act, request: &Request<'_>) -> (NodeId, OwnedFrame) {
+        self.asks(node, What::Act(act), request)
+    }
+
+    fn asks(&mut self, node: NodeId, what: What, request: &Request<'_>) -> (NodeId, OwnedFrame) {
         self.last_token = self.last_token.max(FIRST_TOKEN) + 1;
         let token = Token(self.last_token);
-        let settled = self.asked(Asked { node, token, act, waits: Waits::No, held: None });
+        let settled = self.asked(Asked { node, token, what, waits: Waits::No, held: None });
         (node, frame(request, token, settled))
     }
 
-    /// Everybody who waits gives up, unless what it waits for is there.
-    fn give_up(&mut self) -> Result<Vec<(NodeId, OwnedFrame)>, Broken> {
-        let waiting: Vec<Asked> = self.waiting().cloned().collect();
-        // What was counted last is what was asked last.
+    /// How far the run is.
+    pub(super) fn stage(&self) -> Stage {
+        match self.phase {
+            PASSING => Stage::Working,
+            ..=EMPTYING => Stage::Ending,
+            _ => Stage::Reading,
+        }
+    }
+
+    /// Somebody waits for what nobody puts, until all know who is gone.
+    fn pass(&mut self, comes_back: bool) -> Vec<(NodeId, OwnedFrame)> {
+        let is_needed = self.was_patient || !self.until_known.is_empty();
+        let Some(node) = self.anybody(comes_back).filter(|_| is_needed) else { return Vec::new() };
+        let wait = Wait::For(Span(REMEMBERED.0 + Span::from_millis(300).0));
+        vec![self.asks(node, What::Pass, &Request::Read { wait, template: &of_nobody() })]
+    }
+
+    /// Somebody reads all that has happened, if anybody watched.
+    fn read(&mut self, comes_back: bool) -> Vec<(NodeId, OwnedFrame)> {
+        let Some((node, watch)) = self.anybody(comes_back).zip(self.watching.unread()) else {
+            return Vec::new();
+        };
+        let (wait, since) = (Wait::AtOnce, watch.since);
+        vec![self.asks(node, What::Watch(watch), &Request::Watch { since, most: PAGE, wait, template: None })]
+    }
+
+    /// Who waits for what is there, as was counted last.
+    fn forgotten(&self) -> Option<Broken> {
         let counted = |node: NodeId, of: &Pattern| {
             let of_this = |event: &&Event<Act>| {
-                event.client == u32::from(node.0) && matches!(&event.act, Act::Count(other, _) if other == of)
+                node_of(event.client) == node && matches!(&event.act, Act::Count(other, _) if other == of)
             };
             self.history.iter().rev().find(of_this).map(|event| &event.act)
         };
-        for asked in &waiting {
-            for of in patterns(&asked.act) {
-                if let Some(Act::Count(_, count @ 1..)) = counted(asked.node, of) {
-                    return Err(Broken::new(
-                        NOBODY_FORGOTTEN,
-                        format!("{asked:?} waits, and there are {count}"),
-                    ));
-                }
-            }
-        }
-        Ok(waiting
-            .iter()
-            .filter_map(|asked| {
-                let (token, settled) = self.first_waiting(asked.node)?;
-                Some((asked.node, cancel(token, settled)))
-            })
-            .collect())
+        self.waiting().find_map(|asked| {
+            let counts = patterns(&asked.what).iter().map(|of| counted(asked.node, of));
+            let count = counts
+                .filter_map(|act| if let Some(Act::Count(_, count @ 1..)) = act { Some(count) } else { None })
+                .next()?;
+            Some(Broken::new(NOBODY_FORGOTTEN, format!("{asked:?} waits, and there are {count}")))
+        })
+    }
+
+    /// Everybody who waits gives up.
+    fn give_up(&mut self) -> Vec<(NodeId, OwnedFrame)> {
+        let waiting: Vec<NodeId> = self.waiting().map(|asked| asked.node).collect();
+        let given_up = waiting.into_iter().filter_map(|node| {
+            let (token, settled) = self.first_waiting(node)?;
+            Some((node, cancel(token, settled)))
+        });
+        given_up.collect()
     }
 
     /// Everybody gives back what it has.
@@ -167,14 +232,13 @@ impl Ledger {
     }
 
     /// Somebody takes all that there can be, and finds that there is no more.
-    fn empty(&mut self) -> Vec<(NodeId, OwnedFrame)> {
-        let Some(node) = self.anybody() else { return Vec::new() };
+    fn empty(&mut self, comes_back: bool) -> Vec<(NodeId, OwnedFrame)> {
+        let Some(node) = self.anybody(comes_back) else { return Vec::new() };
         let mut asked = Vec::new();
         for signature in [0, 1] {
             let puts = self.history.iter().flat_map(|event| happened(&event.act));
             let most = puts.filter(|((of, _), _)| *of == signature).count() + 1;
-            let removed =
-                |number: &u32| self.history.iter().any(|event| removed(&event.act).contains(number));
+            let removed = |number: &u32| self.history.iter().any(|event| removed(event).contains(number));
             let gone = self.history.iter().flat_map(|event| happened(&event.act));
             let gone = gone.filter(|((of, _), number)| *of == signature && removed(number)).count();
             for _ in gone..most {
@@ -196,11 +260,13 @@ fn happened(act: &Act) -> &[((u8, i64), u32)] {
     }
 }
 
-/// What was removed.
-fn removed(act: &Act) -> &[u32] {
-    match act {
+/// What was removed, as its client was told.
+fn removed(event: &Event<Act>) -> &[u32] {
+    match &event.act {
+        _ if event.answered.is_none() => &[],
         Act::Query { purpose: Purpose::Take, found, .. } | Act::Replace { found, .. } => found.as_slice(),
         Act::Commit { leased, happened: true, .. } => leased,
+        Act::Collect { takes: true, found, .. } => found,
         _ => &[],
     }
 }
@@ -208,11 +274,11 @@ fn removed(act: &Act) -> &[u32] {
 /// Whether every tuple that was put was removed once, in the end at the latest: found before an order of everything is looked for, and better to understand.
 fn account(history: &[Event<Act>]) -> Result<(), Broken> {
     let mut times: BTreeMap<u32, u32> = BTreeMap::new();
-    for number in history.iter().flat_map(|event| happened(&event.act)).map(|(_, number)| *number) {
-        times.insert(number, 0);
+    for (_, number) in history.iter().flat_map(|event| happened(&event.act)) {
+        times.insert(*number, 0);
     }
     for event in history {
-        for number in removed(&event.act) {
+        for number in removed(event) {
             let Some(times) = times.get_mut(number) else {
                 return Err(Broken::new(NOTHING_INVENTED, format!("{number}: {}", in_words(event))));
             };
@@ -222,9 +288,21 @@ fn account(history: &[Event<Act>]) -> Result<(), Broken> {
             }
         }
     }
-    match times.iter().find(|(_, times)| **times == 0) {
+    // A client that was gone before it was told may have taken one for each request, and may not have put what it wanted to.
+    let is_untold = |event: &&Event<Act>| matches!(event.act, Act::Untold { purpose: Purpose::Take, .. });
+    let (mut untold, acknowledged) =
+        (history.iter().filter(is_untold), history.iter().filter(|event| event.answered.is_some()));
+    let may_be_done = |number: &u32| {
+        let own =
+            |event: &Event<Act>| matches!(&event.act, Act::Commit { leased, .. } if leased.contains(number));
+        history.iter().any(|event| event.answered.is_none() && own(event))
+    };
+    let must_be = acknowledged.flat_map(|event| happened(&event.act)).map(|(_, number)| number);
+    let must_be = must_be.filter(|number| !may_be_done(number));
+    let mut missing = must_be.filter(|number| times.get(number) == Some(&0));
+    match missing.find(|_| untold.next().is_none()) {
         None => Ok(()),
-        Some((number, _)) => Err(Broken::new(NOTHING_LOST, format!("tuple {number} was never taken"))),
+        Some(number) => Err(Broken::new(NOTHING_LOST, format!("tuple {number} was never taken"))),
     }
 }
 

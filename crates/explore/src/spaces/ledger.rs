@@ -1,6 +1,7 @@
 //! What clients asked, and what they were answered.
 
 use super::asking::number_of;
+use super::watching::{Watch, Watching};
 use crate::system::Broken;
 use quintet_contract::{Frame, NodeId, Token};
 use quintet_durable::LogNews;
@@ -22,10 +23,21 @@ const LOG_IS_WHOLE: &str = "a log is as it was left";
 pub(super) struct Asked {
     pub(super) node: NodeId,
     pub(super) token: Token,
-    pub(super) act: Act,
+    pub(super) what: What,
     pub(super) waits: Waits,
     /// What its client has with what it gets.
     pub(super) held: Option<Held>,
+}
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub(super) enum What {
+    /// Something of the space, which has its place in the order of all that is.
+    Act(Act),
+    /// What happened in it.
+    Watch(Watch),
+    /// That time passes: it waits for what nobody puts.
+    Pass,
 }
 
 /// Whether a request waits until there is a match.
@@ -33,6 +45,8 @@ pub(super) struct Asked {
 pub(super) enum Waits {
     No,
     ForMatch,
+    /// As long as it said.
+    ForAWhile,
     /// Its client has given up.
     GivenUp,
 }
@@ -57,17 +71,24 @@ pub(super) struct Group {
 /// What is known from outside. Its clock counts what was asked and answered.
 #[derive(Default, Debug)]
 pub struct Ledger {
-    clock: u64,
+    pub(super) clock: u64,
     last_number: u32,
-    open: BTreeMap<Token, (u64, Asked)>,
-    leases: Vec<(NodeId, u32, LeaseId)>,
-    groups: BTreeMap<NodeId, Group>,
+    pub(super) open: BTreeMap<Token, (u64, Asked)>,
+    pub(super) leases: Vec<(NodeId, u32, LeaseId)>,
+    pub(super) groups: BTreeMap<NodeId, Group>,
     /// Those whose end is under way.
-    ending: BTreeMap<Token, Group>,
+    pub(super) ending: BTreeMap<Token, Group>,
     /// Clients that come back.
-    connected: BTreeSet<NodeId>,
+    pub(super) connected: BTreeSet<NodeId>,
+    /// How many lives of a client are over.
+    pub(super) lives: BTreeMap<NodeId, u32>,
+    /// Events of the history that have happened when everybody knows which clients are gone.
+    pub(super) until_known: Vec<usize>,
     pub(super) history: Vec<Event<Act>>,
+    pub(super) watching: Watching,
     pub(super) phase: u32,
+    /// Whether it was waited in the end whether somebody is only slow.
+    pub(super) was_patient: bool,
     pub(super) last_token: u64,
 }
 
@@ -84,9 +105,19 @@ impl Ledger {
         own < at_once && (!comes_back || self.connected.contains(&node))
     }
 
-    /// A client that can be asked in the end.
-    pub(super) fn anybody(&self) -> Option<NodeId> {
-        self.history.first().map(|event| NodeId(u16::try_from(event.client).expect("a node's number")))
+    /// A client that can be asked in the end; none: nothing was asked, or nobody is left who goes on.
+    pub(super) fn anybody(&self, comes_back: bool) -> Option<NodeId> {
+        let goes_on = |node: &NodeId| !comes_back || self.connected.contains(node);
+        self.history
+            .iter()
+            .map(|event| node_of(event.client))
+            .find(goes_on)
+            .or_else(|| self.connected.first().copied())
+    }
+
+    /// The client at a node in its present life, as histories name it.
+    pub(super) fn client(&self, node: NodeId) -> u32 {
+        self.lives.get(&node).map_or(0, |lives| lives << 16) | u32::from(node.0)
     }
 
     /// Writes down a request. Up to which token its client has all answers.
@@ -137,8 +168,10 @@ impl Ledger {
         self.open.values().map(|(_, asked)| asked).find(|asked| asked.waits != Waits::ForMatch)
     }
 
-    pub(super) fn has_settled(&self) -> bool {
-        self.unanswered().is_none()
+    /// Whether nothing is under way, and somebody is there who goes on, where clients look for the space.
+    pub(super) fn has_settled(&self, comes_back: bool) -> bool {
+        let is_anybody_there = !comes_back || self.lives.is_empty() || !self.connected.is_empty();
+        self.unanswered().is_none() && is_anybody_there
     }
 
     /// Who has leases, or a group.
@@ -169,12 +202,21 @@ impl Ledger {
             return Err(bad(format!("token {}, which nobody waits for: {answer:?}", frame.token.0)));
         };
         self.clock += 1;
-        let what = format!("{:?}", asked.act);
-        let Some(act) = self.outcome(asked, answer).map_err(|answer| bad(format!("{what}: {answer:?}")))?
+        let act = match asked.what.clone() {
+            What::Act(act) => act,
+            What::Watch(watch) => {
+                let is_given_up = asked.waits == Waits::GivenUp;
+                return self.watching.hear((node, self.clock), watch, answer, is_given_up, self.stage());
+            }
+            What::Pass => return Ok(()),
+        };
+        let what = format!("{act:?}");
+        let Some(act) =
+            self.outcome(asked, act, answer).map_err(|answer| bad(format!("{what}: {answer:?}")))?
         else {
             return Ok(());
         };
-        let client = node.0.into();
+        let client = self.client(node);
         self.history.push(Event { client, act, asked: asked_at, answered: Some(self.clock) });
         Ok(())
     }
@@ -183,8 +225,8 @@ impl Ledger {
     ///
     /// # Errors
     /// The answer, if it is none to this request.
-    fn outcome(&mut self, asked: Asked, answer: Answer) -> Result<Option<Act>, Answer> {
-        let Asked { node, token, mut act, waits, held } = asked;
+    fn outcome(&mut self, asked: Asked, mut act: Act, answer: Answer) -> Result<Option<Act>, Answer> {
+        let Asked { node, token, waits, held, .. } = asked;
         let group = self.ending.remove(&token);
         match (&mut act, answer) {
             (Act::Query { .. } | Act::Replace { .. }, Answer::NoMatch) if waits == Waits::No => {}
@@ -200,8 +242,25 @@ impl Ledger {
                 *found = Some(number(&tuple)?);
                 self.groups.entry(node).or_default().witnessed.push((witness, number(&tuple)?));
             }
+            (
+                Act::Query { found, purpose: Purpose::Lease, .. },
+                Answer::Selected(_, tuple, Some(attempt)),
+            ) => {
+                *found = Some(number(&tuple)?);
+                self.hold(node, held, attempt.lease, number(&tuple)?);
+            }
             (Act::Query { found, .. }, Answer::Selected(_, tuple, None))
             | (Act::Replace { found, .. }, Answer::Tuple(tuple, None)) => *found = Some(number(&tuple)?),
+            (Act::Collect { found, is_all, .. }, Answer::Collected(page)) => {
+                *found = page.tuples.iter().map(number).collect::<Result<_, _>>()?;
+                *is_all = page.next.is_none();
+            }
+            // It had no effect. Whether there was one when it came nobody says: the search for it may not have ended.
+            (Act::Query { .. } | Act::Replace { .. }, Answer::Error(refusal))
+                if refusal.code == Code::TimedOut && waits == Waits::ForAWhile =>
+            {
+                return Ok(None);
+            }
             (Act::Out(_) | Act::Return(_) | Act::Commit { .. }, Answer::Done) => {}
             (Act::Commit { happened, .. }, Answer::Error(refusal)) if refusal.code == Code::Conflict => {
                 *happened = false;
@@ -252,6 +311,11 @@ impl Ledger {
 /// It is no tuple that a client has put.
 fn number(tuple: &Tuple) -> Result<u32, Answer> {
     number_of(tuple).ok_or_else(|| Answer::Tuple(tuple.clone(), None))
+}
+
+/// At which node a client is, of those that histories name.
+pub(super) fn node_of(client: u32) -> NodeId {
+    NodeId(u16::try_from(client & 0xffff).expect("sixteen bits"))
 }
 
 fn hear(news: Frame<'_>) -> Result<(), Broken> {

@@ -1,9 +1,11 @@
 //! What runs on the nodes: servers and clients as `quintet-stack` makes them, without the sessions and messages below.
 
 use super::asking::cancelled;
-use super::{Placement, SEVERAL, Spaces};
+use super::{Placement, REMEMBERED, SEVERAL, Spaces};
 use crate::system::Birth;
-use quintet_contract::{Address, Frame, Incarnation, Input, NodeId, Outbox, Protocol, Random, Span, Time};
+use quintet_contract::{
+    Address, Frame, Incarnation, Input, NodeId, Outbox, PeerChange, Protocol, Random, Span, Time,
+};
 use quintet_durable::{Logged, LoggedConfig};
 use quintet_messaging::relay::{self, Relay};
 use quintet_replicated::{Replicated, ReplicatedConfig, ToLeader};
@@ -12,16 +14,23 @@ use quintet_stack::{self as stack, ResumedSpaces, ResumingRelay, SPACE, StackCon
 use quintet_tuple_space::codec::CANCEL;
 use quintet_tuple_space::{Manager, ManagersConfig, Router, RouterConfig, SpaceConfig};
 use quintet_wire::registry::{PORT_CALLERS, PORT_SPACE};
+use std::collections::BTreeSet;
 
 const CLUSTER: u128 = 5;
 /// So few templates of a signature are looked at before it is spread.
 const SPREAD_AFTER: u32 = 3;
+/// Room for all tuples of a run, and for a dozen events.
+const FEW_EVENTS: u64 = 24_000;
 /// Replicas choose another leader sooner than those of programs, so that runs may be short.
 const HEARTBEAT: Span = Span::from_millis(20);
 const ELECTION: Span = Span::from_millis(100);
 
 /// A server or a client.
-pub struct Node(Kind);
+pub struct Node {
+    kind: Kind,
+    /// Who it was told is up.
+    up: BTreeSet<Address>,
+}
 
 enum Kind {
     Logged(Box<Logged<ResumedSpaces>>),
@@ -44,7 +53,7 @@ fn servers() -> Vec<Address> {
 impl Spaces {
     pub(super) fn make(&self, birth: &Birth) -> Node {
         let is_server = self.placement.serves(birth.node);
-        Node(match self.placement {
+        let kind = match self.placement {
             Placement::Logged if is_server => {
                 let placed = stack::logged_space(&self.of_log(birth));
                 Kind::Logged(Box::new(placed.protocol))
@@ -56,17 +65,25 @@ impl Spaces {
             Placement::Managers if is_server => {
                 Kind::Manager(Box::new(stack::manager(&self.of_manager(birth)).protocol))
             }
-            Placement::Logged => Kind::Client(resuming(birth.node, at(1))),
+            Placement::Logged => Kind::Client(resuming(birth, at(1))),
             Placement::Replicated => {
-                Kind::ClientOfReplicas(ToLeader::new(SPACE, servers(), resuming(birth.node, SPACE)))
+                Kind::ClientOfReplicas(ToLeader::new(SPACE, servers(), resuming(birth, SPACE)))
             }
             Placement::Managers => Kind::ClientOfManagers(self.router(birth.node)),
-        })
+        };
+        Node { kind, up: BTreeSet::new() }
     }
 
     fn of_server(&self, birth: &Birth) -> StackConfig {
-        let space = SpaceConfig { max_attempts: u32::MAX, index_step: 3, ..SpaceConfig::default() };
-        let config = StackConfig::of_server(CLUSTER, Incarnation(birth.life), birth.seed);
+        let mut space = SpaceConfig { max_attempts: u32::MAX, index_step: 3, ..SpaceConfig::default() };
+        if birth.seed.is_multiple_of(2) {
+            space.index_step = 100;
+        }
+        if birth.seed.is_multiple_of(4) {
+            space.max_bytes = FEW_EVENTS;
+        }
+        let mut config = StackConfig::of_server(CLUSTER, Incarnation(birth.life), birth.seed);
+        config.resume.window = REMEMBERED;
         self.seeded(config.with_space(SpaceConfig { seed: birth.seed, ..space }))
     }
 
@@ -134,14 +151,15 @@ fn callers(node: NodeId) -> Address {
     Address { node, port: PORT_CALLERS }
 }
 
-fn resuming(node: NodeId, service: Address) -> ResumingRelay {
-    let relay = Relay::new(callers(node), service, stack::class);
-    Resuming::new(Some(ClientId(node.0.into())), callers(node), service, relay)
+fn resuming(birth: &Birth, service: Address) -> ResumingRelay {
+    let callers = callers(birth.node);
+    let client = ClientId(u128::from(birth.life) << 16 | u128::from(birth.node.0));
+    Resuming::new(Some(client), callers, service, Relay::new(callers, service, stack::class))
 }
 
 impl Node {
     fn protocol(&self) -> &dyn Protocol {
-        match &self.0 {
+        match &self.kind {
             Kind::Logged(logged) => &**logged,
             Kind::Replica(replica) => &**replica,
             Kind::Manager(manager) => &**manager,
@@ -152,7 +170,7 @@ impl Node {
     }
 
     fn protocol_mut(&mut self) -> &mut dyn Protocol {
-        match &mut self.0 {
+        match &mut self.kind {
             Kind::Logged(logged) => &mut **logged,
             Kind::Replica(replica) => &mut **replica,
             Kind::Manager(manager) => &mut **manager,
@@ -164,13 +182,13 @@ impl Node {
 
     /// Whether it is a replica that leads.
     pub(super) fn leads(&self) -> bool {
-        let Kind::Replica(replica) = &self.0 else { return false };
+        let Kind::Replica(replica) = &self.kind else { return false };
         replica.standing().is_some_and(|standing| standing.leads)
     }
 
     /// Up to where a replica's protocol was given the log, and the digest of its state there.
     pub(super) fn digest(&self) -> Option<(u64, u64)> {
-        let Kind::Replica(replica) = &self.0 else { return None };
+        let Kind::Replica(replica) = &self.kind else { return None };
         replica.digest()
     }
 }
@@ -182,6 +200,12 @@ impl Protocol for Node {
                 let (token, body) = cancelled(frame.body).expect("callers of these runs say which");
                 let frame = Frame::new(CANCEL, token, body);
                 self.protocol_mut().handle(now, Input::Frame(from, frame), out);
+            }
+            // Links of the life before: no host tells of the end of what it has not told of.
+            Input::Peer(peer, PeerChange::Down(_)) if !self.up.remove(&peer) => {}
+            Input::Peer(peer, change @ PeerChange::Up { .. }) => {
+                self.up.insert(peer);
+                self.protocol_mut().handle(now, Input::Peer(peer, change), out);
             }
             input => self.protocol_mut().handle(now, input, out),
         }

@@ -433,8 +433,9 @@ impl<'a, S: System> Run<'a, S> {
         if remembers {
             return self.simulation.restart(node, Restart::WithMemory);
         }
-        self.life(node).number += 1;
-        let number = self.life(node).number;
+        let life = self.life(node);
+        (life.number, life.dialled) = (life.number + 1, 0);
+        let number = life.number;
         let callers = Callers { node, answers: self.answers.clone() };
         let instances: Vec<(Port, Box<dyn Hosted>)> =
             vec![(self.system.port(), Box::new(self.born(node, number))), (PORT_CALLERS, Box::new(callers))];

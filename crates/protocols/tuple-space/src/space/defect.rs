@@ -33,6 +33,8 @@ pub enum Defect {
     GroupEndsHalf,
     /// A select waits for its first template alone.
     SelectWaitsForFirst,
+    /// Who has waited as long as he wanted to is told so, and waits on.
+    WaitsBeyondItsTime,
     /// What a replacement puts wakes nobody who waits for it.
     ReplacementNotOffered,
     /// A replacement leaves what it has taken in the space as well.

@@ -304,6 +304,10 @@ impl Space {
 
     /// Ends a waiter whose deadline has passed.
     pub(super) fn time_out_waiter(&mut self, now: Time, place: u32, out: &mut dyn Outbox) {
+        if seeded!(self.config, WaitsBeyondItsTime) {
+            let Requester { address, token, .. } = self.waiters[place].requester;
+            return self.refuse(address, token, Code::TimedOut, "it waits on", out);
+        }
         let waiter = self.drop_waiter(place);
         let waited = now.since(waiter.since);
         let text = self.near_miss(&waiter, waited);

@@ -1,8 +1,8 @@
 //! quintet_tuple - tuples and templates, made field by field
 //!
-//! A *tuple* is a list of 1 to 61 typed values. A *template* says which tuples match: it has values, which must be equal, and formals,
-//! which stand for any value of their type. Both are a `quintet_tuple`: made empty, filled field by field, and a template if there is
-//! a formal among them. What the space gives is one too, and can be put again, or added to.
+//! A *tuple* is a list of 1 to 61 typed values. A *template* says which tuples match: it has values, which must be equal, formals,
+//! which stand for any value of their type, and ranges, which stand for the values between two bounds or with a prefix. Both are a
+//! `quintet_tuple`: made empty, filled field by field, and a template if there is a formal or a range among them. What the space gives is one too, and can be put again, or added to.
 //!
 //! Types must agree exactly: an `int32_t` is no `int64_t`, and a float equals itself only with the same bits.
 //!
@@ -21,11 +21,24 @@
 //! quintet_tuple_add_string(any_row, "row", QUINTET_NUL_TERMINATED);
 //! quintet_tuple_add_formal(any_row, QUINTET_TYPE_INT64);
 //! ```
+//!
+//! A range takes its bounds from a tuple, so that they may be of any type that has an order. Here `10 <= field < 20`:
+//!
+//! ```c
+//! quintet_tuple *bounds, *some_rows;
+//! quintet_tuple_new(&bounds);
+//! quintet_tuple_add_int64(bounds, 10);
+//! quintet_tuple_add_int64(bounds, 20);
+//! quintet_tuple_new(&some_rows);
+//! quintet_tuple_add_string_prefix(some_rows, "ro", QUINTET_NUL_TERMINATED);
+//! quintet_tuple_add_range(some_rows, bounds, QUINTET_BOUND_INCLUDED, QUINTET_BOUND_EXCLUDED);
+//! ```
 
 pub mod add;
 pub mod array;
 pub mod formal;
 pub mod get;
+pub mod range;
 
 use crate::boundary::{Handle, Tagged, check_mark, free, give, guarded, handle, misuse, null, place, value};
 use crate::error::quintet_status;
@@ -135,6 +148,9 @@ impl Contents {
             Field::Formal(_) => Err(misuse(format!(
                 "field {index} is a formal: only templates have formals, and they are not put"
             ))),
+            Field::Range(_) => Err(misuse(format!(
+                "field {index} is a range: only templates have ranges, and they are not put"
+            ))),
         };
         let values = self.fields.iter().enumerate().map(value).collect::<Result<_, _>>()?;
         let tuple = Tuple::new(values)?;
@@ -162,12 +178,15 @@ impl Contents {
     }
 
     /// # Errors
-    /// `BadValue` for a field that is not there, and for a formal.
+    /// `BadValue` for a field that is not there, for a formal and for a range.
     fn value(&self, index: usize) -> Result<&Value, Error> {
         match &self.kept(index)?.field {
             Field::Actual(value) => Ok(value),
             Field::Formal(wanted) => {
                 Err(misuse(format!("field {index} is a formal, ?{wanted}, and has no value")))
+            }
+            Field::Range(range) => {
+                Err(misuse(format!("field {index} is a range, {range}, and has no value")))
             }
         }
     }
@@ -332,7 +351,7 @@ pub extern "C" fn quintet_tuple_length(
     })
 }
 
-/// The type of a field, counted from 0; of a formal the type that it stands for.
+/// The type of a field, counted from 0; of a formal or a range the type of the values that it stands for.
 ///
 /// Fails with `QUINTET_BAD_VALUE` if there is no such field.
 #[unsafe(no_mangle)]
@@ -349,6 +368,7 @@ pub extern "C" fn quintet_tuple_type(
         field_type.write(match &kept.field {
             Field::Actual(value) => number(&value.value_type()),
             Field::Formal(formal) => number(formal),
+            Field::Range(range) => number(&range.value_type()),
         });
         Ok(())
     })

@@ -2,6 +2,7 @@
 
 use crate::array::{Purpose, element_type, named_dtype, numpy, to_dtype, type_string};
 use crate::error::{bad_value, raise};
+use crate::range::RangeField;
 use crate::value::{shown, to_value, type_name};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyFloat, PyInt, PyMemoryView, PyString, PyTuple, PyType};
@@ -95,6 +96,9 @@ pub(crate) fn to_templates(templates: &Bound<'_, PyTuple>) -> PyResult<Vec<Templ
 }
 
 fn to_field(field: &Bound<'_, PyAny>, index: usize) -> PyResult<Field> {
+    if let Ok(range) = field.cast::<RangeField>() {
+        return range.get().to_field(field.py(), index);
+    }
     if let Ok(formal) = field.cast::<ArrayFormal>() {
         let formal = formal.get();
         return Ok(Field::Formal(Type::Array {

@@ -37,6 +37,7 @@ mod messaging;
 mod parent;
 mod pending;
 mod processes;
+mod range;
 mod server;
 mod settings;
 mod simulate;
@@ -64,6 +65,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<messaging::Call>()?;
     module.add_class::<messaging::PendingMessage>()?;
     module.add_class::<formal::ArrayFormal>()?;
+    module.add_class::<range::RangeField>()?;
     module.add_class::<server::Server>()?;
     module.add_class::<settings::Settings>()?;
     module.add_class::<simulate::SimulatedModel>()?;
@@ -72,6 +74,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(array::empty, module)?)?;
     module.add_function(wrap_pyfunction!(array::bulk_bytes_copied, module)?)?;
     module.add_function(wrap_pyfunction!(formal::array, module)?)?;
+    module.add_function(wrap_pyfunction!(range::between, module)?)?;
+    module.add_function(wrap_pyfunction!(range::prefix, module)?)?;
     module.add_function(wrap_pyfunction!(error::codes, module)?)?;
     module.add_function(wrap_pyfunction!(fork::before_fork, module)?)?;
     module.add_function(wrap_pyfunction!(fork::forked, module)?)?;

@@ -2,14 +2,17 @@
 //!
 //! ```text
 //! template  [(] field {, field} [, ...] [)]      ...: any further fields
-//! field     value | ?type
+//! field     value | ?type | range
 //! value     "text" with \" \\ \n \t, or 'text' | true | false | 42 | 42u8 | 0.5 | 0.5f32
 //! type      int (i64) float (f64) str (text) bytes (binary) bool, i8 i16 i32 i64 u8 u16 u32 u64 f32 f64,
 //!           or one of these with dimensions: f64[3,?]
+//! range     value..value (the last is not in it) | value..=value | value.. | ..value | ..=value, of numbers or text
+//!           "text"...: all text that begins so
 //! ```
 
 use core::fmt;
-use quintet::{ElementType, Field, Type, Value};
+use core::ops::Bound;
+use quintet::{ElementType, Field, Template, Type, Value, ValueRange};
 
 /// A template that was read.
 #[derive(Clone, PartialEq, Debug)]
@@ -58,6 +61,7 @@ impl Pattern {
                 Type::Array { element: e, dimensions: d },
             ) => element == e && dimensions.len() == d.len(),
             (Field::Formal(wanted), other) => wanted == other,
+            (Field::Range(range), other) => range.value_type() == *other,
         };
         if !fits || !self.fields.iter().zip(types).all(agrees) {
             return None;
@@ -124,16 +128,47 @@ impl Reader<'_> {
                 self.at += 1;
                 self.formal().map(Field::Formal)
             }
-            Some(quote @ ('"' | '\'')) => self.quoted(quote).map(|text| Field::Actual(text.into())),
-            Some(_) => self.word().map(Field::Actual),
+            Some(_) => self.value_or_range(),
             None => self.fail("expected a field: a value such as \"task\" or 42, or a type such as ?int"),
         }
     }
 
-    /// Letters, digits and what numbers are written with.
+    fn value_or_range(&mut self) -> Read<Field> {
+        let at = self.at;
+        let from = if self.rest().starts_with("..") { None } else { Some(self.value()?) };
+        let range = match from {
+            Some(Value::Text(prefix)) if self.has("...") => ValueRange::Prefix(prefix.into()),
+            from if self.has("..=") => ValueRange::Between(included(from), Bound::Included(self.value()?)),
+            from if self.has("..") => ValueRange::Between(included(from), self.end()?),
+            from => return Ok(Field::Actual(from.expect("without a value there are two points"))),
+        };
+        let field = Field::Range(range);
+        match Template::new(vec![field.clone()]) {
+            Ok(_) => Ok(field),
+            Err(error) => Err((at, error.to_string())),
+        }
+    }
+
+    /// The end of a range, which is not in it, if it has one.
+    fn end(&mut self) -> Read<Bound<Value>> {
+        match self.peek() {
+            None | Some(',' | ')') => Ok(Bound::Unbounded),
+            Some(_) => self.value().map(Bound::Excluded),
+        }
+    }
+
+    fn value(&mut self) -> Read<Value> {
+        match self.peek() {
+            Some(quote @ ('"' | '\'')) => self.quoted(quote).map(Value::from),
+            _ => self.word(),
+        }
+    }
+
+    /// Letters, digits and what numbers are written with, up to two points.
     fn token(&mut self) -> String {
         let is_part = |sign: char| sign.is_alphanumeric() || matches!(sign, '_' | '.' | '+' | '-');
         let end = self.rest().find(|sign| !is_part(sign)).unwrap_or(self.rest().len());
+        let end = self.rest()[..end].find("..").unwrap_or(end);
         let token = self.rest()[..end].to_owned();
         self.at += end;
         token
@@ -246,6 +281,10 @@ impl Reader<'_> {
     }
 }
 
+fn included(from: Option<Value>) -> Bound<Value> {
+    from.map_or(Bound::Unbounded, Bound::Included)
+}
+
 impl fmt::Display for BadTemplate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let BadTemplate { text, column, why } = self;
@@ -256,7 +295,7 @@ impl fmt::Display for BadTemplate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use quintet::{Template, template};
+    use quintet::template;
 
     fn closed(text: &str) -> String {
         let pattern = parse(text).unwrap_or_else(|error| panic!("{error}"));
@@ -293,6 +332,7 @@ mod tests {
                 .map(|field| match field {
                     Field::Formal(wanted) => wanted,
                     Field::Actual(value) => value.value_type(),
+                    Field::Range(range) => range.value_type(),
                 })
                 .collect::<Vec<_>>()
         };
@@ -302,6 +342,29 @@ mod tests {
         assert_eq!(fits("?str, ?int"), Some("(\"task\", ?i64)".to_owned()));
         assert_eq!((fits("?str, ?bytes, ?int"), fits("?str"), fits("?int, ?int")), (None, None, None));
         assert_eq!(parse("...").unwrap().for_types(&types("?str")).map(|fields| fields.len()), Some(1));
+    }
+
+    #[test]
+    fn ranges_are_written_as_in_rust_and_prefixes_with_three_points() {
+        for text in [
+            "3..7",
+            "3..=7",
+            "3..",
+            "..7",
+            "..=-0.5",
+            "1.5..2.5",
+            "\"a\"..\"c\"",
+            "\"se\"...",
+            "3u8.., \"x\"",
+        ] {
+            assert_eq!(closed(text), format!("({text})"));
+        }
+        assert_eq!(closed("( 'a' .. 'b' , 3 ..= 4 )"), "(\"a\"..\"b\", 3..=4)");
+        let pattern = parse("\"a\"..., 1.., ...").unwrap();
+        assert!(pattern.is_open && pattern.fields.len() == 2);
+        let types = [Type::Text, Type::Scalar(ElementType::I64), Type::Text];
+        assert_eq!(pattern.for_types(&types).map(|fields| fields.len()), Some(3));
+        assert_eq!(pattern.for_types(&types[1..]), None);
     }
 
     #[test]

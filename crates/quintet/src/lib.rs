@@ -104,8 +104,8 @@ pub use quintet_tuple_space::{
     MAX_GLIMPSE_BYTES, MAX_GROUP_USES, MAX_TUPLE_FIELDS, NotGranted, Operation, Page, PageSize, Partition,
     Policy, RESERVED_PREFIX, Rows, Signature, SignatureState, SpaceConfig, SpaceInfo, SpaceName,
     SpaceNameError, SpaceNumber, SpaceRights, SpaceSettings, SpacesConfig, SpacesPage, State, Subject,
-    Template, TemplateShape, TooLarge, Tuple, TupleEvent, Type, Value, ValueError, WaitingRequest, Witness,
-    template, tuple,
+    Template, TemplateShape, TooLarge, Tuple, TupleEvent, Type, Value, ValueError, ValueRange,
+    WaitingRequest, Witness, template, tuple,
 };
 pub use serve::{CodeWatch, LeaderSink, Replication, ServeConfig, Server, ServerMeter};
 pub use space::Space;

@@ -91,8 +91,40 @@ static inline quintet_status add_scalar(quintet_tuple *tuple, quintet_type type,
     }
 }
 
+static inline quintet_status add_field(quintet_tuple *tuple, char *token);
+
+/* `from~i64:...~below~i64:...` or `prefix~text:...`; the text is written over. */
+static inline quintet_status add_range(quintet_tuple *tuple, char *token) {
+    quintet_bound low = QUINTET_BOUND_NONE, high = QUINTET_BOUND_NONE;
+    quintet_tuple *bounds;
+    quintet_status status = quintet_tuple_new(&bounds);
+    while (status == QUINTET_OK && token != NULL) {
+        char *end = token, *value = strchr(token, '~');
+        *value++ = 0;
+        token = strchr(value, '~');
+        if (token != NULL) *token++ = 0;
+        if (strcmp(end, "prefix") == 0) {
+            size_t length;
+            bool is_text = strncmp(value, "text:", 5) == 0;
+            unsigned char *bytes = read_bytes(strchr(value, ':') + 1, &length);
+            status = is_text ? quintet_tuple_add_string_prefix(tuple, (const char *)bytes, length)
+                             : quintet_tuple_add_bytes_prefix(tuple, bytes, length);
+            free(bytes), quintet_tuple_free(bounds);
+            return status;
+        }
+        if (strcmp(end, "from") == 0) low = QUINTET_BOUND_INCLUDED;
+        else if (strcmp(end, "above") == 0) low = QUINTET_BOUND_EXCLUDED;
+        else high = strcmp(end, "to") == 0 ? QUINTET_BOUND_INCLUDED : QUINTET_BOUND_EXCLUDED;
+        status = add_field(bounds, value);
+    }
+    if (status == QUINTET_OK) status = quintet_tuple_add_range(tuple, bounds, low, high);
+    quintet_tuple_free(bounds);
+    return status;
+}
+
 /* One field, `name:...`; the text is written over. */
 static inline quintet_status add_field(quintet_tuple *tuple, char *token) {
+    if (*token == '~') return add_range(tuple, token + 1);
     uint64_t shape[MOST_DIMENSIONS];
     char *rest = strchr(token, ':');
     if (rest != NULL) *rest++ = 0;

@@ -24,6 +24,8 @@ def read(token: str) -> tuple[Any, ...]:
 
 
 def _read_field(token: str) -> Any:
+    if token.startswith("~"):
+        return _read_range(token[1:].split("~"))
     name, *rest = token.split(":")
     if name == "?array":
         sizes = tuple(None if size == "?" else int(size) for size in rest[1].split("x") if size)
@@ -46,6 +48,15 @@ def _read_formal(name: str) -> Any:
     if name in ("text", "binary"):
         return str if name == "text" else bytes
     return PLAIN.get(name) or numpy.dtype(DTYPES[name])
+
+
+def _read_range(parts: list[str]) -> Any:
+    ends = {end: _read_field(value) for end, value in zip(parts[::2], parts[1::2], strict=True)}
+    if "prefix" in ends:
+        return quintet.prefix(ends["prefix"])
+    inclusive = {(True, True): "both", (True, False): "left", (False, True): "right", (False, False): "neither"}
+    low, high = ends.get("from", ends.get("above")), ends.get("to", ends.get("below"))
+    return quintet.between(low, high, inclusive["above" not in ends, "below" not in ends])
 
 
 def write(fields: tuple[Any, ...]) -> str:

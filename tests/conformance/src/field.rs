@@ -21,6 +21,9 @@ pub const SCALARS: [(&str, usize); 11] = [
     ("f64", 8),
 ];
 
+/// What an end of a range may be.
+const ENDS: [&str; 5] = ["from", "above", "to", "below", "prefix"];
+
 /// One field of a tuple or a template.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Field {
@@ -36,6 +39,8 @@ pub enum Field {
     Formal(String),
     /// Any array of that element type whose dimensions are these; none: any length.
     FormalArray(&'static str, Vec<Option<u64>>),
+    /// A range: what each end is, `from`, `above`, `to` or `below`, or `prefix`, and its value.
+    Range(Vec<(&'static str, Field)>),
     /// A field of which a listing shows the beginning only, because it is too long.
     Cut,
 }
@@ -94,7 +99,11 @@ impl Fields {
 impl Field {
     /// One field, or several equal ones: `7 times 61`.
     fn parse(lexer: &mut Lexer<'_>) -> Result<Vec<Field>, Fault> {
-        let field = if lexer.accept("?") { Field::parse_formal(lexer)? } else { Field::parse_actual(lexer)? };
+        let field = match () {
+            () if lexer.accept("?") => Field::parse_formal(lexer)?,
+            () if ENDS.contains(&lexer.peek()) => Field::parse_range(lexer)?,
+            () => Field::parse_actual(lexer)?,
+        };
         let times = if lexer.accept_word("times") { lexer.number()? } else { 1 };
         Ok(vec![field; times as usize])
     }
@@ -143,8 +152,22 @@ impl Field {
         }
     }
 
+    /// `from 3`, `above 3 to 7`, `prefix "a"`.
+    fn parse_range(lexer: &mut Lexer<'_>) -> Result<Field, Fault> {
+        let mut ends = Vec::new();
+        while let Some(end) = ENDS.into_iter().find(|end| lexer.accept_word(end)) {
+            ends.push((end, Field::parse_actual(lexer)?));
+        }
+        Ok(Field::Range(ends))
+    }
+
     fn to_token(&self) -> String {
         match self {
+            Field::Range(ends) => {
+                let ends: Vec<String> =
+                    ends.iter().map(|(end, value)| format!("~{end}~{}", value.to_token())).collect();
+                ends.concat()
+            }
             Field::Scalar(name, bytes) => format!("{name}:{}", hex(bytes)),
             Field::Text(bytes) => format!("text:{}", hex(bytes)),
             Field::Binary(bytes) => format!("binary:{}", hex(bytes)),
@@ -164,6 +187,14 @@ impl Field {
 
     fn from_token(token: &str) -> Result<Field, String> {
         let none = || format!("{token} is no field");
+        if let Some(range) = token.strip_prefix('~') {
+            let parts: Vec<&str> = range.split('~').collect();
+            let end = |pair: &[&str]| {
+                let end = ENDS.into_iter().find(|end| *end == pair[0]).ok_or_else(none)?;
+                Ok((end, Field::from_token(pair.get(1).ok_or_else(none)?)?))
+            };
+            return parts.chunks(2).map(end).collect::<Result<_, String>>().map(Field::Range);
+        }
         let mut parts = token.split(':');
         let mut part = || parts.next().ok_or_else(none);
         let name = part()?;

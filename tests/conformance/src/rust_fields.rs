@@ -1,7 +1,8 @@
 //! Fields of the text as values of the Rust interface, and back.
 
 use crate::field::{Field, Fields};
-use quintet::{Array, ElementType, Field as Wanted, Glimpse, Type, Value, ValueError};
+use core::ops::Bound;
+use quintet::{Array, ElementType, Field as Wanted, Glimpse, Type, Value, ValueError, ValueRange};
 
 /// Rust has no such value.
 pub struct CannotSay(pub String);
@@ -28,9 +29,28 @@ pub fn template(fields: &Fields) -> Result<Vec<Result<Wanted, ValueError>>, Cann
         Field::FormalArray(name, dimensions) => {
             Ok(Ok(Wanted::Formal(Type::Array { element: element(name), dimensions: dimensions.clone() })))
         }
+        Field::Range(ends) => range(ends).map(|range| range.map(Wanted::Range)),
         actual => value(actual).map(|value| value.map(Wanted::Actual)),
     };
     fields.0.iter().map(wanted).collect()
+}
+
+fn range(ends: &[(&str, Field)]) -> Result<Result<ValueRange, ValueError>, CannotSay> {
+    let (mut low, mut high) = (Bound::Unbounded, Bound::Unbounded);
+    for (end, field) in ends {
+        let value = match value(field)? {
+            Ok(value) => value,
+            Err(error) => return Ok(Err(error)),
+        };
+        match *end {
+            "prefix" => return Ok(Ok(ValueRange::Prefix(value))),
+            "from" => low = Bound::Included(value),
+            "above" => low = Bound::Excluded(value),
+            "to" => high = Bound::Included(value),
+            _ => high = Bound::Excluded(value),
+        }
+    }
+    Ok(Ok(ValueRange::Between(low, high)))
 }
 
 fn value(field: &Field) -> Result<Result<Value, ValueError>, CannotSay> {
@@ -64,6 +84,7 @@ fn value(field: &Field) -> Result<Result<Value, ValueError>, CannotSay> {
         Field::Formal(_) | Field::FormalArray(..) => {
             return Err(CannotSay("a formal in a tuple: the type has none".to_owned()));
         }
+        Field::Range(_) => return Err(CannotSay("a range in a tuple: the type has none".to_owned())),
         Field::Cut => return Err(CannotSay("a field that was cut off".to_owned())),
     }))
 }

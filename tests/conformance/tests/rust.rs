@@ -9,8 +9,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// Why behaviours are left out: what Rust cannot say.
-const CANNOT: [&str; 3] = [
+const CANNOT: [&str; 4] = [
     "a formal in a tuple: the type has none",
+    "a range in a tuple: the type has none",
     "a text that is not UTF-8: the type has none",
     "use a lease again that has ended: it is consumed",
 ];

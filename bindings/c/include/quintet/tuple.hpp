@@ -114,6 +114,34 @@ template <typename T> struct formal_array {
 };
 template <typename T> constexpr formal_array<T> any_array(std::size_t dimensions) { return {dimensions}; }
 
+/// Stands in a template for the values of a type that lie in a range; made by the functions below.
+template <typename T> struct range {
+    T low, high;
+    quintet_bound low_end, high_end;
+};
+/// From the one to the other, both in it; the ends say otherwise. Text is compared by its bytes.
+template <typename T>
+range<T> between(T low, T high, quintet_bound low_end = QUINTET_BOUND_INCLUDED, quintet_bound high_end = QUINTET_BOUND_INCLUDED) {
+    return {low, high, low_end, high_end};
+}
+inline range<std::string_view> between(const char *low, const char *high, quintet_bound low_end = QUINTET_BOUND_INCLUDED,
+                                       quintet_bound high_end = QUINTET_BOUND_INCLUDED) {
+    return {low, high, low_end, high_end};
+}
+/// The value and all above it, or below it.
+template <typename T> range<T> at_least(T low) { return {low, low, QUINTET_BOUND_INCLUDED, QUINTET_BOUND_NONE}; }
+template <typename T> range<T> at_most(T high) { return {high, high, QUINTET_BOUND_NONE, QUINTET_BOUND_INCLUDED}; }
+/// All above the value, or below it, without it.
+template <typename T> range<T> above(T low) { return {low, low, QUINTET_BOUND_EXCLUDED, QUINTET_BOUND_NONE}; }
+template <typename T> range<T> below(T high) { return {high, high, QUINTET_BOUND_NONE, QUINTET_BOUND_EXCLUDED}; }
+
+/// Stands in a template for text that begins so, or for bytes.
+template <typename T> struct beginning {
+    T prefix;
+};
+inline beginning<std::string_view> prefix(std::string_view text) { return {text}; }
+inline beginning<bytes> prefix(bytes data) { return {data}; }
+
 /// Memory for large data that is copied nowhere: written, then put.
 class buffer {
 public:
@@ -220,7 +248,7 @@ private:
     const quintet_tuple *handle_;
 };
 
-/// A tuple, or a template if there are formals among its fields.
+/// A tuple, or a template if there are formals or ranges among its fields.
 class tuple {
 public:
     template <typename... Fields, typename = std::enable_if_t<(sizeof...(Fields) > 0)>,
@@ -273,6 +301,18 @@ public:
         else if constexpr (type == QUINTET_TYPE_UINT64) return checked(quintet_tuple_add_uint64(handle(), value));
         else if constexpr (type == QUINTET_TYPE_FLOAT) return checked(quintet_tuple_add_float(handle(), value));
         else return checked(quintet_tuple_add_double(handle(), value));
+    }
+    template <typename T> tuple &add(const range<T> &values) {
+        tuple bounds(detail::made<quintet_tuple>(quintet_tuple_new));
+        if (values.low_end != QUINTET_BOUND_NONE) bounds.add(values.low);
+        if (values.high_end != QUINTET_BOUND_NONE) bounds.add(values.high);
+        return checked(quintet_tuple_add_range(handle(), bounds.handle(), values.low_end, values.high_end));
+    }
+    tuple &add(beginning<std::string_view> begins) {
+        return checked(quintet_tuple_add_string_prefix(handle(), begins.prefix.data(), begins.prefix.size()));
+    }
+    tuple &add(beginning<bytes> begins) {
+        return checked(quintet_tuple_add_bytes_prefix(handle(), begins.prefix.data, begins.prefix.length));
     }
     /// A field of another tuple; large data are shared.
     tuple &add_field(tuple_view from, std::size_t index) {

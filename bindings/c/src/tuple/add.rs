@@ -97,7 +97,7 @@ pub extern "C" fn quintet_tuple_add_string(
 
 /// # Errors
 /// `BadValue`.
-fn utf8(bytes: &[u8]) -> Result<&str, Error> {
+pub(super) fn utf8(bytes: &[u8]) -> Result<&str, Error> {
     core::str::from_utf8(bytes).map_err(|error| misuse(format!("string is not UTF-8: {error}")))
 }
 
@@ -114,7 +114,7 @@ pub extern "C" fn quintet_tuple_add_bytes(
     })
 }
 
-/// Adds a field of another tuple, or of this one: a value or a formal. Large data are shared, not copied.
+/// Adds a field of another tuple, or of this one: a value, a formal or a range. Large data are shared, not copied.
 ///
 /// Fails with `QUINTET_BAD_VALUE` if there is no such field.
 #[unsafe(no_mangle)]

@@ -12,7 +12,7 @@ use quintet::{Error, Field, Value};
 pub(super) fn other(contents: &Contents, index: usize, wanted: &str) -> Error {
     let found = match contents.kept(index).map(|kept| &kept.field) {
         Ok(Field::Actual(value)) => value.value_type().to_string(),
-        Ok(Field::Formal(formal)) => format!("?{formal}"),
+        Ok(formal @ (Field::Formal(_) | Field::Range(_))) => formal.to_string(),
         Err(error) => return error,
     };
     misuse(format!("field {index} is of type {found}, not {wanted}"))

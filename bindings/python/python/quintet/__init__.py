@@ -12,7 +12,7 @@ match when number, types and values of the fields are equal.
 | module | holds |
 | --- | --- |
 | `connecting` | `connect`, `serve`; read this first |
-| `_native` | `Lab`, `Space`, `Begin`, `Pending`, `Lease`, `Messaging`, `Handler`, `Server`, `array`, `empty`: the Rust half |
+| `_native` | `Lab`, `Space`, `Begin`, `Pending`, `Lease`, `Messaging`, `Handler`, `Server`, `array`, `between`, `prefix`, `empty`: the Rust half |
 | `status`, `evaluation` | what `Space.status` gives; `Space.eval` |
 | `collecting` | all tuples that match, a page at a time |
 | `listing`, `watching` | what lies in a space, and what happens in it |
@@ -52,11 +52,14 @@ from quintet._native import (
     Messaging,
     Pending,
     PendingMessage,
+    Range,
     Recipient,
     Server,
     Space,
     array,
+    between,
     empty,
+    prefix,
 )
 from quintet.connecting import connect, serve
 from quintet.errors import (
@@ -101,8 +104,8 @@ if TYPE_CHECKING:
 __all__ = [
     "DEAD_LETTER", "MAX_BYTES", "MAX_FIELDS",
     "ArrayFormal", "Begin", "Call", "Executor", "Group", "Handler", "Lab", "Lease", "Messaging", "NamedSpace", "Pending", "PendingMessage",
-    "Recipient", "Server", "SignatureStatus", "Space", "Status",
-    "aio", "array", "connect", "empty", "errors", "serve", "simulate",
+    "Range", "Recipient", "Server", "SignatureStatus", "Space", "Status",
+    "aio", "array", "between", "connect", "empty", "errors", "prefix", "serve", "simulate",
     "AddressInUse", "BadFile", "BadValue", "Busy", "Cancelled", "Closed", "Code", "Conflict", "DuplicateNode", "Error", "IntegerOverflow", "LeaseLost",
     "LimitReached", "Malformed", "Mismatch", "NoHandler", "NoSuchSpace", "NotAllowed", "PeerDied", "PeerSilent", "Resource", "SpaceExists", "SpaceFull", "TaskFailed", "TimedOut",
     "TooLarge", "TooOld", "Unreachable", "VersionMismatch", "WrongCluster",

@@ -7,8 +7,8 @@
 //!                  array:                each dimension u64 | place u8 | length u32 | data or offset
 //!                  binary, array of a tuple, packed: place u8 | length u32 | offset u32 | packed length u32 | digest of the data, 16 bytes
 //!           bulk:  long data, in the order of the fields, each at the next multiple of 64
-//! template  n u8 | tags | which fields are actual u64 (bit 0: the first) | n fields
-//!           a formal has no bytes, but for an array each dimension u64, all ones where it is free
+//! template  n u8 | tags | which fields are actual u64 (bit 0: the first) | n fields | its ranges, if it has any: see `ranges.rs`
+//!           a formal and a range have no bytes, but a formal array each dimension u64, all ones where it is free
 //! ```
 //!
 //! The part up to the tags is the [`Signature`](crate::Signature): tuples are sorted by it without being decoded. Data
@@ -57,7 +57,9 @@ mod group;
 mod listing;
 mod managers;
 mod more;
+mod order_key;
 pub(crate) mod packing;
+pub(crate) mod ranges;
 mod request;
 mod spaces;
 #[cfg(test)]
@@ -97,6 +99,7 @@ pub(crate) use managers::{Migrate, MovedTuple, Route, Transfer};
 pub(crate) use more::{
     EventRows, EventsBody, LookView, More, TooOldBody, WatchView, encode_look, encode_watch,
 };
+pub(crate) use order_key::{FrontKey, OrderKey};
 pub(crate) use request::{KeptTuples, Put, PutTuples, Query, RequestView, Settled, TupleLengths};
 pub(crate) use spaces::NamedFront;
 pub(crate) use view::{Layout, View};
@@ -236,7 +239,10 @@ const fn aligned(offset: usize) -> usize {
 const SPILLED_BYTES: usize = 1 + 8 + limits::MAX_FIELDS * (2 + 8 * limits::MAX_DIMENSIONS + 1 + 4 + 4);
 
 const _: () = {
-    assert!(SPILLED_BYTES <= MAX_HEAD_BYTES, "every tuple fits, once enough of it lies in the bulk");
+    assert!(
+        SPILLED_BYTES + ranges::MAX_BYTES <= MAX_HEAD_BYTES,
+        "every tuple and template fits, once enough of it lies in the bulk"
+    );
     let longest = MAX_HEAD_BYTES + DEAD_LETTER_BYTES + REQUEST_BYTES;
     assert!(longest == limits::MAX_PAYLOAD_BYTES, "a dead letter fits a frame");
     assert!(limits::MAX_FIELDS <= 64, "a set of fields is one word");

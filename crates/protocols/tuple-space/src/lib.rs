@@ -29,7 +29,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `value.rs`, `array.rs`, `element.rs`, `native.rs` | [`Value`] and what it is made from |
-//! | `tuple.rs`, `template.rs`, `types.rs` | [`Tuple`], [`Template`], [`Type`], [`Signature`] |
+//! | `tuple.rs`, `template.rs`, `range.rs`, `types.rs` | [`Tuple`], [`Template`], [`ValueRange`], [`Type`], [`Signature`] |
 //! | `codec.rs` | the layout of every request and answer: read this first to speak to a manager |
 //! | `client.rs` | [`Request`]: the asking side, without I/O |
 //! | `keyed.rs` | the hash of what others choose |
@@ -47,6 +47,7 @@ pub mod fuzzing;
 mod keyed;
 mod managers;
 mod native;
+mod range;
 mod space;
 mod spaces;
 mod template;
@@ -69,6 +70,7 @@ pub use codec::{
 pub use element::{Element, ElementType};
 pub use managers::{Manager, ManagersConfig, Router, RouterConfig};
 pub use native::{ArrayOf, Typed};
+pub use range::{Bounding, MAX_BOUND_BYTES, MAX_RANGES, ValueRange};
 #[cfg(feature = "seeded-defects")]
 pub use space::Defect;
 pub use space::{

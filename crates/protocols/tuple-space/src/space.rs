@@ -70,6 +70,7 @@ mod listing;
 mod metrics;
 mod near_miss;
 mod occupied;
+mod ordered;
 mod put;
 mod query;
 mod reply;

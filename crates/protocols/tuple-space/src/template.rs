@@ -1,6 +1,7 @@
 //! Templates: what a tuple is asked for with.
 
 use crate::codec::{Encoded, TooLarge};
+use crate::range::{MAX_RANGES, ValueRange};
 use crate::{Tuple, Type, Typed, Value, ValueError, tuple::check_count, types::write_list};
 use core::fmt;
 use quintet_contract::limits::MAX_FIELDS;
@@ -14,12 +15,14 @@ pub enum Field {
     Actual(Value),
     /// Matches any value of this type.
     Formal(Type),
+    /// Matches the values of one type that lie in a range.
+    Range(ValueRange),
 }
 
-/// An ordered list of actuals and formals, at least one.
+/// An ordered list of actuals, formals and ranges, at least one.
 ///
-/// It matches a tuple with the same number of fields when every actual equals its field (as [`Value`]s are equal) and
-/// every formal's type [accepts](Type::accepts) its field.
+/// It matches a tuple with the same number of fields when every actual equals its field (as [`Value`]s are equal),
+/// every formal's type [accepts](Type::accepts) its field, and every range [contains](ValueRange::contains) it.
 ///
 /// ```
 /// use quintet_tuple_space::{template, tuple, ArrayOf};
@@ -48,6 +51,7 @@ impl Field {
         match self {
             Field::Actual(actual) => actual == value,
             Field::Formal(wanted) => wanted.accepts(value),
+            Field::Range(range) => range.contains(value),
         }
     }
 }
@@ -57,13 +61,23 @@ impl Template {
     ///
     /// # Errors
     /// [`ValueError::NoFields`]; [`ValueError::TooManyFields`] above `limits::MAX_FIELDS`; for a formal array
-    /// [`ValueError::TooManyDimensions`] and [`ValueError::Dimension`].
+    /// [`ValueError::TooManyDimensions`] and [`ValueError::Dimension`]; for a range [`ValueError::NoBound`], [`ValueError::BoundTypes`],
+    /// [`ValueError::NoOrder`], [`ValueError::NotANumber`], [`ValueError::BoundTooLong`], and [`ValueError::TooManyRanges`] above [`MAX_RANGES`].
     pub fn new(fields: Vec<Field>) -> Result<Template, ValueError> {
         check_count(fields.len(), MAX_FIELDS)?;
+        let mut ranges = 0;
         for field in &fields {
-            if let Field::Formal(wanted) = field {
-                wanted.check()?;
+            match field {
+                Field::Actual(_) => {}
+                Field::Formal(wanted) => wanted.check()?,
+                Field::Range(range) => {
+                    range.check()?;
+                    ranges += 1;
+                }
             }
+        }
+        if ranges > MAX_RANGES {
+            return Err(ValueError::TooManyRanges { found: ranges, limit: MAX_RANGES });
         }
         Ok(Template { fields, encoded: OnceLock::new() })
     }
@@ -115,11 +129,18 @@ impl From<Type> for Field {
     }
 }
 
+impl From<ValueRange> for Field {
+    fn from(range: ValueRange) -> Field {
+        Field::Range(range)
+    }
+}
+
 impl fmt::Display for Field {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Field::Actual(value) => value.fmt(f),
             Field::Formal(wanted) => write!(f, "?{wanted}"),
+            Field::Range(range) => range.fmt(f),
         }
     }
 }
@@ -130,15 +151,16 @@ impl fmt::Display for Template {
     }
 }
 
-/// A [`Template`] of actuals and formals: `template!["row", ?i64, ?ArrayOf<f64, 2>]`. `?T` stands for any value of the
-/// type `T`; everything else is a value, or a [`Type`] made at run time, which stands for any value of that type.
+/// A [`Template`] of actuals, formals and ranges: `template!["row", ?i64, ?ArrayOf<f64, 2>]`. `?T` stands for any value of the
+/// type `T`; everything else is a value, a [`Field`] such as `Field::range(3..=7)`, or a [`Type`] made at run time, which stands for any
+/// value of that type.
 ///
 /// # Panics
 /// As [`Template::new`] fails.
 #[macro_export]
 macro_rules! template {
     (@fields [$($done:expr,)*]) => {
-        $crate::Template::new(vec![$($done),*]).expect("a template has 1 to 64 fields and valid types")
+        $crate::Template::new(vec![$($done),*]).expect("a template has 1 to 64 fields, valid types and valid ranges")
     };
     (@fields [$($done:expr,)*] ? $formal:ty $(, $($rest:tt)*)?) => {
         $crate::template!(@fields [$($done,)* $crate::Field::formal::<$formal>(),] $($($rest)*)?)

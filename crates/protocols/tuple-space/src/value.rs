@@ -76,6 +76,28 @@ pub enum ValueError {
         /// The type asked for.
         wanted: &'static str,
     },
+    /// A range without a bound.
+    NoBound,
+    /// A range whose bounds have different types.
+    BoundTypes,
+    /// A range of truth values or of arrays.
+    NoOrder,
+    /// A range with a bound that is not a number.
+    NotANumber,
+    /// A bound of text or of bytes, or a prefix, that is too long.
+    BoundTooLong {
+        /// Bytes it has.
+        found: usize,
+        /// Bytes it may have.
+        limit: usize,
+    },
+    /// A template with too many ranges.
+    TooManyRanges {
+        /// How many there are.
+        found: usize,
+        /// How many there may be.
+        limit: usize,
+    },
 }
 
 impl ValueError {
@@ -182,6 +204,18 @@ impl fmt::Display for ValueError {
                 write!(f, "the shape asks for {needed} bytes of data, {found} are there")
             }
             ValueError::OtherType { wanted } => write!(f, "the value is not of type {wanted}"),
+            ValueError::NoBound => {
+                f.write_str("a range has at least one bound: for every value of a type there is the formal")
+            }
+            ValueError::BoundTypes => f.write_str("the bounds of a range have one type"),
+            ValueError::NoOrder => f.write_str("truth values and arrays have no order, and so no ranges"),
+            ValueError::NotANumber => f.write_str("a bound of a range is a number, which NaN is not"),
+            ValueError::BoundTooLong { found, limit } => {
+                write!(f, "a bound of a range has {found} bytes; it may have {limit}")
+            }
+            ValueError::TooManyRanges { found, limit } => {
+                write!(f, "{found} fields of a template are ranges; {limit} may be")
+            }
         }
     }
 }

@@ -4,7 +4,10 @@
 //! innermost loop of matching, and inlined there whatever it weighs. It says only *that* bytes are no field;
 //! [`Fields::fault`] then says why.
 
+mod ordered;
 mod packed;
+
+pub(super) use ordered::order_word;
 
 use super::packing::{self, PackedFront, is_packable};
 use super::{FREE_DIMENSION, MAX_HEAD_BYTES, PLACE_BULK, PLACE_HEAD, PLACE_PACKED, aligned};
@@ -147,12 +150,13 @@ impl<'a> Fields<'a> {
         Some((data, offset))
     }
 
-    /// Checks all fields but for their text: `text` sees each actual and says whether it is text if it should be. Tells whether a formal array fixes a dimension.
+    /// Checks all fields but for their text: `text` sees each actual and says whether it is text if it should be. Tells whether a formal array
+    /// fixes a dimension, and where in the head they end.
     #[inline]
     pub(crate) fn check(
         mut self,
         mut text: impl FnMut(&FieldBytes<'a>) -> bool,
-    ) -> Result<bool, DecodeError> {
+    ) -> Result<(bool, usize), DecodeError> {
         let (mut bulk_end, mut fixes_shapes) = (0, false);
         while let Some((tag, dimensions)) = self.read_tag() {
             let at = self.at;
@@ -168,10 +172,9 @@ impl<'a> Fields<'a> {
                 fixes_shapes |= field.check_formal(at)?;
             }
         }
-        match (self.head.len() - self.at, self.bulk.len() - bulk_end) {
-            (0, 0) => Ok(fixes_shapes),
-            (0, left) => Err(DecodeError::Trailing { at: bulk_end, left }),
-            (left, _) => Err(DecodeError::Trailing { at: self.at, left }),
+        match self.bulk.len() - bulk_end {
+            0 => Ok((fixes_shapes, self.at)),
+            left => Err(DecodeError::Trailing { at: bulk_end, left }),
         }
     }
 
@@ -251,6 +254,11 @@ pub(crate) fn check_signature(head: &[u8]) -> Result<usize, DecodeError> {
 }
 
 impl<'a> FieldBytes<'a> {
+    /// The tag of its type.
+    pub(super) fn tag(&self) -> u8 {
+        self.tag
+    }
+
     /// The bytes of its text, if it is an actual one.
     pub(crate) fn text(&self) -> Option<&'a [u8]> {
         (self.is_actual && self.tag == TAG_TEXT).then_some(self.data)

@@ -136,6 +136,44 @@ pub(super) fn unpack(tag: u8, front: &PackedFront, bulk: &[u8]) -> Option<Bytes>
     (digest(&data) == front.digest).then(|| data.into())
 }
 
+/// The first bytes, at most so many, of bytes that were packed; fewer where the block ends before, or is none. No more than that is unpacked (LZ4
+/// block format: sequences of a token, literals, and the place and length of what is repeated).
+pub(super) fn beginning(packed: &[u8], most: usize) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(most);
+    let mut rest = packed;
+    while bytes.len() < most {
+        let Some(()) = unpack_sequence(&mut rest, &mut bytes, most) else { break };
+    }
+    bytes
+}
+
+/// Appends what one sequence stands for, up to so many bytes in all; none at the end of the block.
+fn unpack_sequence(rest: &mut &[u8], bytes: &mut Vec<u8>, most: usize) -> Option<()> {
+    let token = *rest.split_off_first()?;
+    let number = sequence_length(token >> 4, rest)?;
+    let literals = rest.split_off(..number.min(rest.len()))?;
+    bytes.extend_from_slice(&literals[..literals.len().min(most - bytes.len())]);
+    let distance = usize::from(u16::from_le_bytes(*rest.split_off(..2)?.first_chunk()?));
+    let start = bytes.len().checked_sub(distance).filter(|_| distance > 0)?;
+    let repeated = sequence_length(token & 15, rest)? + 4;
+    for at in start..start.saturating_add(repeated.min(most - bytes.len())) {
+        bytes.push(bytes[at]);
+    }
+    Some(())
+}
+
+/// A length of four bits, and the bytes that follow if it is 15, up to one that is not 255.
+fn sequence_length(start: u8, rest: &mut &[u8]) -> Option<usize> {
+    let mut length = usize::from(start);
+    let mut goes_on = start == 15;
+    while goes_on {
+        let more = *rest.split_off_first()?;
+        length += usize::from(more);
+        goes_on = more == u8::MAX;
+    }
+    Some(length)
+}
+
 /// Bytes of an element of an array; of bytes 1.
 fn width(tag: u8) -> usize {
     ElementType::from_tag(tag & !TAG_ARRAY).filter(|_| tag & TAG_ARRAY != 0).map_or(1, ElementType::width)

@@ -1,6 +1,7 @@
 use super::*;
-use crate::{Array, Element, ElementType, Field, Template, Tuple, Type, Value, template, tuple};
+use crate::{Array, Element, ElementType, Field, Template, Tuple, Type, Value, ValueRange, template, tuple};
 use bytes::Bytes;
+use core::ops::Bound;
 use proptest::prelude::*;
 use quintet_wire::{DecodeError, Encode, encode_to_vec};
 
@@ -42,17 +43,38 @@ fn a_tuple() -> impl Strategy<Value = Tuple> {
 /// Some fields of a tuple become formals, some of its dimensions free.
 fn a_template_for(tuple: &Tuple) -> impl Strategy<Value = Template> + use<> {
     let values = tuple.values().to_vec();
-    proptest::collection::vec((any::<bool>(), any::<bool>()), values.len()).prop_map(move |choices| {
-        let field =
-            |(value, (is_actual, is_free)): (&Value, (bool, bool))| match (is_actual, value.value_type()) {
-                (true, _) => Field::Actual(value.clone()),
-                (false, Type::Array { element, dimensions }) if is_free => {
-                    Field::Formal(Type::Array { element, dimensions: vec![None; dimensions.len()] })
-                }
-                (false, formal) => Field::Formal(formal),
-            };
+    let other = (0..2u8, 0..3u8, a_value());
+    let choice = (any::<bool>(), any::<bool>(), proptest::option::of(other));
+    proptest::collection::vec(choice, values.len()).prop_map(move |choices| {
+        let field = |(value, (is_actual, is_free, other)): (&Value, (bool, bool, Option<_>))| match (
+            is_actual,
+            value.value_type(),
+        ) {
+            _ if let Some(range) = other.and_then(|other| a_range_near(value, other)) => range,
+            (true, _) => Field::Actual(value.clone()),
+            (false, Type::Array { element, dimensions }) if is_free => {
+                Field::Formal(Type::Array { element, dimensions: vec![None; dimensions.len()] })
+            }
+            (false, formal) => Field::Formal(formal),
+        };
         Template::new(values.iter().zip(choices).map(field).collect()).unwrap()
     })
+}
+
+/// A range with that value, or one of its type if the other is one, at one end or at both; none where there is no such range.
+fn a_range_near(value: &Value, (from, to, other): (u8, u8, Value)) -> Option<Field> {
+    let is_of_type = other.value_type() == value.value_type();
+    let bound = |how, value: &Value| match how {
+        0 => Bound::Included(value.clone()),
+        1 => Bound::Excluded(value.clone()),
+        _ => Bound::Unbounded,
+    };
+    let range = match (value, to) {
+        (Value::Text(text), 2) => ValueRange::Prefix(text.chars().take(5).collect::<String>().into()),
+        (Value::Binary(bytes), 2) => ValueRange::Prefix(bytes.slice(..bytes.len().min(9)).into()),
+        _ => ValueRange::Between(bound(from, value), bound(to, if is_of_type { &other } else { value })),
+    };
+    range.check().is_ok().then_some(Field::Range(range))
 }
 
 proptest! {

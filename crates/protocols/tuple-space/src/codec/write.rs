@@ -1,8 +1,8 @@
 //! Writing tuples and templates.
 
-use super::{FREE_DIMENSION, MAX_HEAD_BYTES, MAX_IN_PLACE_BYTES, PLACE_BULK, PLACE_HEAD, aligned};
+use super::{FREE_DIMENSION, MAX_HEAD_BYTES, MAX_IN_PLACE_BYTES, PLACE_BULK, PLACE_HEAD, aligned, ranges};
 use crate::types::{TAG_ARRAY, TAG_BINARY, TAG_TEXT};
-use crate::{ElementType, Field, Template, Tuple, Type, Value};
+use crate::{ElementType, Field, Template, Tuple, Type, Value, ValueRange};
 use bytes::Bytes;
 use core::fmt;
 use quintet_contract::limits::MAX_BULK_BYTES;
@@ -51,6 +51,7 @@ enum Fields<'a> {
 enum Part<'a> {
     Actual(&'a Value),
     Formal(&'a Type),
+    Range(&'a ValueRange),
 }
 
 impl<'a> Fields<'a> {
@@ -83,6 +84,7 @@ impl<'a> Part<'a> {
         match field {
             Field::Actual(value) => Part::Actual(value),
             Field::Formal(wanted) => Part::Formal(wanted),
+            Field::Range(range) => Part::Range(range),
         }
     }
 
@@ -109,7 +111,7 @@ impl<'a> Part<'a> {
             }
             Part::Actual(scalar) => (1 + scalar.element().map_or(0, ElementType::width), 0),
             Part::Formal(Type::Array { dimensions, .. }) => (array_len(dimensions.len()), 0),
-            Part::Formal(_) => (1, 0),
+            Part::Formal(_) | Part::Range(_) => (1, 0),
         }
     }
 }
@@ -135,7 +137,10 @@ impl<'a> Encoded<'a> {
         let mut plan = Encoded { fields, in_bulk: 0, head_len: fields.front_len(), bulk_len: 0 };
         match fields {
             Fields::Tuple(values) => plan.measure(values.iter().map(Part::Actual)),
-            Fields::Template(fields) => plan.measure(fields.iter().map(Part::of)),
+            Fields::Template(fields) => {
+                plan.measure(fields.iter().map(Part::of));
+                plan.head_len += ranges::encoded_len(fields);
+            }
         }
         while plan.head_len > MAX_HEAD_BYTES {
             plan.spill();
@@ -239,6 +244,7 @@ impl Encode for Encoded<'_> {
                     |(index, field): (usize, &Field)| u64::from(matches!(field, Field::Actual(_))) << index;
                 sink.u64(fields.iter().enumerate().map(actual).sum());
                 self.write_fields(fields.iter().map(Part::of), sink);
+                ranges::encode(fields, sink);
             }
         }
     }
@@ -251,6 +257,7 @@ impl Encoded<'_> {
         for (index, part) in parts.enumerate() {
             match part {
                 Part::Formal(wanted) => write_dimensions(wanted, sink),
+                Part::Range(_) => {}
                 Part::Actual(value) => {
                     write_value(value, (self.in_bulk >> index & 1 == 1).then_some(&mut offset), sink);
                 }
@@ -268,6 +275,7 @@ fn write_tags<'a>(parts: impl ExactSizeIterator<Item = Part<'a>>, sink: &mut imp
             Part::Actual(Value::Text(_)) | Part::Formal(Type::Text) => sink.u8(TAG_TEXT),
             Part::Actual(Value::Binary(_)) | Part::Formal(Type::Binary) => sink.u8(TAG_BINARY),
             Part::Formal(Type::Scalar(element)) => sink.u8(element.tag()),
+            Part::Range(range) => sink.u8(ranges::tag(range)),
             Part::Actual(Value::Array(array)) => write_array_tag(array.element(), array.shape().len(), sink),
             Part::Formal(Type::Array { element, dimensions }) => {
                 write_array_tag(*element, dimensions.len(), sink);
@@ -292,7 +300,7 @@ fn write_dimensions(wanted: &Type, sink: &mut impl Sink) {
 
 /// `offset`: where the data will lie in the bulk, if it lies there; moved past it.
 #[inline]
-fn write_value(value: &Value, offset: Option<&mut usize>, sink: &mut impl Sink) {
+pub(super) fn write_value(value: &Value, offset: Option<&mut usize>, sink: &mut impl Sink) {
     match value {
         Value::Bool(v) => sink.u8(u8::from(*v)),
         Value::I8(v) => sink.bytes(&v.to_le_bytes()),

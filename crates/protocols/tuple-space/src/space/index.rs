@@ -111,6 +111,15 @@ impl Index {
         self.len
     }
 
+    /// How many members have that hash.
+    pub(super) fn number(&self, hash: u64) -> usize {
+        match self.buckets.find(hash, |bucket| bucket.hash == hash).map(|bucket| &bucket.members) {
+            None => 0,
+            Some(Members::One { .. }) => 1,
+            Some(Members::Many(ordered)) => ordered.len(),
+        }
+    }
+
     /// The hash of a tuple's or template's fields.
     #[inline]
     pub(super) fn hash(&mut self, view: &View<'_>, key: &HashKey) -> u64 {

@@ -74,8 +74,9 @@ impl Misses {
     fn compare(&mut self, template: &View<'_>, tuple: &View<'_>) {
         self.same_count += 1;
         let (mut agreeing, mut of_other_type, mut all_agree_but_one) = (0u64, None, true);
+        let missed = template.missed_ranges(tuple);
         for (index, (wanted, field)) in template.fields().zip(tuple.fields()).enumerate() {
-            if wanted.has_type_of(&field) && wanted.matches(&field) {
+            if wanted.has_type_of(&field) && wanted.matches(&field) && missed >> index & 1 == 0 {
                 agreeing |= 1 << index;
             } else if of_other_type.is_none() && wanted.field_type() != field.field_type() {
                 of_other_type = Some((index, field.field_type().to_string()));

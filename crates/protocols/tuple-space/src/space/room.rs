@@ -237,11 +237,11 @@ impl Room {
         self.limit.bytes.saturating_sub(self.used.bytes + self.index_bytes())
     }
 
-    /// A further index was made for so many tuples, of a signature that has so many now.
+    /// Further indexes were made, with so many entries, of a signature whose tuples have so many now.
     #[inline]
     pub(super) fn index_made(&mut self, made: Option<NewIndex>) {
-        if let Some(NewIndex { tuples, further }) = made {
-            self.index_entries += tuples;
+        if let Some(NewIndex { entries, further }) = made {
+            self.index_entries += entries;
             self.most_indexes = self.most_indexes.max(further);
         }
     }

@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! next age u64 | leases redone u64 | dead letters u64 | requests 20 u64 | who may put what others run
-//! hot keys | tuples by signature: how it is used; places, each its age, head, bulk, failures, whether it is shown, its account, its partition; fields of the indexes
+//! hot keys | tuples by signature: how it is used; places, each its age, head, bulk, failures, whether it is shown, its account, its partition; fields of the indexes, and of the ordered ones
 //! those who wait: places, each its age, sender, token, operation, template, what it waits for, other templates or what it puts
 //! the search under way | from which age those are tried again that wait for an index | when the next step is due
 //! leases | takes that may be undone, by sender | answers that wait for a link, by sender | what waits for room | clients
@@ -58,7 +58,7 @@ struct Waiting {
 impl Snapshot for Space {
     type Config = SpaceConfig;
 
-    const BEHAVIOUR: u32 = 3;
+    const BEHAVIOUR: u32 = 4;
 
     fn save(&self, bytes: &mut Vec<u8>) {
         // Each field is named, so that one more is not forgotten.

@@ -1,9 +1,11 @@
 //! The tuples of one signature, and the requests that wait for one.
 
+mod ranged;
 mod saved;
 mod walk;
 
-use super::index::{Choice, Index, IndexSet};
+use super::index::{Choice, Index, IndexSet, MAX_FURTHER_INDEXES, MAX_INDEXES};
+use super::ordered::OrderedIndex;
 use super::room::{Account, INDEX_ENTRY_BYTES, TUPLE_BYTES};
 use super::scan::{Progress, STEP_BYTES, comparisons};
 use super::slab::Slab;
@@ -40,7 +42,9 @@ pub(super) struct Store {
     entries: Slab<Entry>,
     /// Of the shown tuples; each made when the first template needs it.
     indexes: IndexSet,
-    /// How many of them each tuple pays for apart.
+    /// Of the shown tuples as well, for ranges.
+    ordered: Vec<OrderedIndex>,
+    /// How many entries in indexes each tuple pays for apart.
     further: u64,
     shown: usize,
     /// What the last search found: who takes it hides it next, and needs no second hash for that.
@@ -61,12 +65,12 @@ pub(super) struct SearchBudget {
     pub(super) made: Option<NewIndex>,
 }
 
-/// An index that was made.
+/// Indexes that were made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct NewIndex {
-    /// How many tuples pay for an entry in it apart.
-    pub(super) tuples: u64,
-    /// How many such indexes the signature has now.
+    /// How many entries in them the tuples pay for apart.
+    pub(super) entries: u64,
+    /// How many such entries a tuple of the signature has now.
     pub(super) further: u64,
 }
 
@@ -126,7 +130,17 @@ impl Store {
     pub(super) fn new(signature: Signature) -> Self {
         let (indexes, waiting) = (IndexSet::default(), IndexSet::default());
         let (entries, usage) = (Slab::new(), Usage::new());
-        Store { signature, entries, indexes, further: 0, shown: 0, found: None, waiting, usage }
+        Store {
+            signature,
+            entries,
+            indexes,
+            ordered: vec![],
+            further: 0,
+            shown: 0,
+            found: None,
+            waiting,
+            usage,
+        }
     }
 
     pub(super) fn signature(&self) -> &Signature {
@@ -247,6 +261,9 @@ impl Store {
             let hash = index.hash(&view, key);
             index.insert(hash, self.entries[entry].order, entry);
         }
+        for index in self.ordered.iter_mut().filter(|index| index.covers(entry)) {
+            index.insert(&view, self.entries[entry].order, entry, key);
+        }
         self.further
     }
 
@@ -263,6 +280,9 @@ impl Store {
             let hash = known.map_or_else(|| index.hash(&view, key), |found| found.hash);
             index.remove(hash, self.entries[entry].order);
         }
+        for index in self.ordered.iter_mut().filter(|index| index.covers(entry)) {
+            index.remove(&view, self.entries[entry].order, key);
+        }
         Some(self.further)
     }
 
@@ -277,6 +297,9 @@ impl Store {
     ) -> (Search<u32>, u32) {
         if self.shown == 0 {
             return (Search::Nothing, 0);
+        }
+        if template.has_ranges() {
+            return self.oldest_in_range(template, progress, budget, key);
         }
         let Some(index) = self.index(template.actuals(), budget, key) else { return (Search::NotReady, 0) };
         let (fields, hash) = (self.indexes[index].fields(), self.indexes[index].hash(template, key));
@@ -308,6 +331,9 @@ impl Store {
             progress.matching = self.shown as u64;
             return (Search::Nothing, 0);
         }
+        if template.has_ranges() {
+            return self.count_in_range(template, progress, budget, key);
+        }
         let Some(index) = self.index(template.actuals(), budget, key) else { return (Search::NotReady, 0) };
         let hash = self.indexes[index].hash(template, key);
         let (limit, mut compared) = (comparisons(budget.step, template), 0);
@@ -331,7 +357,7 @@ impl Store {
     /// Another index to use where there is none of exactly these fields: a new one, if it may be made.
     #[cold]
     fn other_index(&mut self, fields: u64, budget: &mut SearchBudget, key: &HashKey) -> usize {
-        let may_add = self.shown as u64 * INDEX_ENTRY_BYTES <= budget.index_bytes;
+        let may_add = self.may_add(1, budget);
         match self.indexes.choose_within(fields, may_add) {
             Choice::Existing(position) => position,
             Choice::New(fields) => self.make_index(fields, budget, key),
@@ -340,19 +366,34 @@ impl Store {
 
     fn make_index(&mut self, fields: u64, budget: &mut SearchBudget, key: &HashKey) -> usize {
         let position = self.indexes.push(Index::unready(fields, self.shown));
-        let further = self.indexes.further();
-        // Those that were dropped for it were empty.
-        let tuples = self.shown as u64 * further.saturating_sub(self.further);
-        self.further = further;
-        budget.made = Some(NewIndex { tuples, further });
+        self.pay_for_indexes(budget);
         if self.entries.len() <= budget.step {
             self.build(position, budget.step, key);
         }
         position
     }
 
+    /// Whether each tuple may have so many more entries in indexes.
+    fn may_add(&self, entries: u64, budget: &SearchBudget) -> bool {
+        let bytes = self.shown as u64 * entries * INDEX_ENTRY_BYTES;
+        let is_made = budget.made.map_or(0, |made| made.entries * INDEX_ENTRY_BYTES);
+        bytes + is_made <= budget.index_bytes && self.further + entries <= MAX_FURTHER_INDEXES
+    }
+
+    /// Has the tuples pay for an index that was made. Those that were dropped for it were empty.
+    fn pay_for_indexes(&mut self, budget: &mut SearchBudget) {
+        let further = self.indexes.further() + self.ordered.iter().map(OrderedIndex::weight).sum::<u64>();
+        let entries = self.shown as u64 * further.saturating_sub(self.further);
+        self.further = further;
+        let before = budget.made.map_or(0, |made| made.entries);
+        budget.made = Some(NewIndex { entries: before + entries, further });
+    }
+
     /// Adds the next `step` tuples to an index that is not ready, fewer if they are long; how many it looked at.
     pub(super) fn build(&mut self, position: usize, step: usize, key: &HashKey) -> usize {
+        if let Some(ordered) = position.checked_sub(MAX_INDEXES) {
+            return self.build_ordered(ordered, step, key);
+        }
         let index = &mut self.indexes[position];
         let Some(first) = index.built() else { return 0 };
         let mut entries = self.entries.iter_from(first);
@@ -372,9 +413,10 @@ impl Store {
         looked_at
     }
 
-    /// The first index that is not ready.
+    /// The first index that is not ready: its position, or that of an ordered one behind [`MAX_INDEXES`].
     pub(super) fn unready(&self) -> Option<usize> {
-        self.indexes.iter().position(|index| !index.is_ready())
+        let ordered = || self.ordered.iter().position(|index| !index.is_ready()).map(|at| MAX_INDEXES + at);
+        self.indexes.iter().position(|index| !index.is_ready()).or_else(ordered)
     }
 
     /// Files a waiting request: under which fields and which hash.
@@ -421,7 +463,10 @@ impl Store {
 
     /// Whether the index at that position is ready.
     pub(super) fn is_ready(&self, position: usize) -> bool {
-        self.indexes[position].is_ready()
+        match position.checked_sub(MAX_INDEXES) {
+            Some(ordered) => self.ordered[ordered].is_ready(),
+            None => self.indexes[position].is_ready(),
+        }
     }
 
     /// The oldest waiting request of age `from` or younger that matches the tuple at `entry`; and how many were
@@ -449,7 +494,7 @@ impl Store {
     pub(super) fn verify(&self, key: &HashKey) {
         let shown = || self.entries.iter().filter(|(_, entry)| entry.shown);
         assert_eq!(shown().count(), self.shown, "{}", self.signature);
-        assert_eq!(self.indexes.further(), self.further, "{}", self.signature);
+        self.verify_ordered(key);
         for index in self.indexes.iter() {
             let name = || format!("the index of the fields {:b} of {}", index.fields(), self.signature);
             let covered = || shown().filter(|(place, _)| index.covers(*place));

@@ -14,6 +14,7 @@ mod listing;
 mod model;
 mod order;
 mod random_runs;
+mod ranges;
 mod room;
 mod scans;
 mod sizes;

@@ -55,6 +55,13 @@ proptest! {
         let actuals = Template::new(tuple.values().iter().cloned().map(crate::Field::Actual).collect()).unwrap();
         let (wanted, wanted_bulk) = actuals.encode().unwrap();
         prop_assert!(View::template(&wanted, &wanted_bulk).unwrap().matches(&view));
+        for (field, value) in tuple.values().iter().enumerate() {
+            let Value::Binary(bytes) = value else { continue };
+            for most in [0, 1, 31, 1025, bytes.len()] {
+                let field = view.fields().nth(field).unwrap();
+                prop_assert_eq!(&*field.beginning(&bulk, most), &bytes[..most.min(bytes.len())]);
+            }
+        }
     }
 
     /// Bytes that were changed are an error, or the same value: never another one, and never a panic.

@@ -1,10 +1,12 @@
 //! The tuples of one signature as bytes. What stands in the indexes follows from the tuples, and is entered anew.
 
-use super::{Account, Entry, Index, IndexSet, Slab, Store, Usage};
+use super::ranged::has_numbers;
+use super::{Account, Entry, Index, IndexSet, OrderedIndex, Slab, Store, Usage};
 use crate::Signature;
 use crate::codec::View;
 use crate::keyed::HashKey;
-use crate::space::index::MAX_INDEXES;
+use crate::space::index::{MAX_FURTHER_INDEXES, MAX_INDEXES};
+use crate::space::ordered::MAX_ORDERED_INDEXES;
 use bytes::Bytes;
 use quintet_contract::limits::{MAX_BULK_BYTES, MAX_PAYLOAD_BYTES};
 use quintet_wire::{DecodeError, Reader, Sink};
@@ -69,14 +71,45 @@ impl IndexSet {
     }
 }
 
+fn save_ordered(ordered: &[OrderedIndex], bytes: &mut Vec<u8>) {
+    bytes.u32(u32::try_from(ordered.len()).expect("a few indexes"));
+    for index in ordered {
+        bytes.u64(index.fields());
+        bytes.u8(index.field());
+        bytes.u8(index.built().is_some().into());
+        bytes.u32(index.built().unwrap_or(0));
+    }
+}
+
+/// The ordered indexes of that signature, with nothing in them.
+fn restore_ordered(reader: &mut Reader<'_>, signature: &Signature) -> Result<Vec<OrderedIndex>, DecodeError> {
+    let mut ordered: Vec<OrderedIndex> = Vec::new();
+    for _ in 0..reader.length("number of ordered indexes", MAX_ORDERED_INDEXES)? {
+        let (fields, field) = (reader.u64()?, reader.u8()?);
+        let is_there = |index: &OrderedIndex| (index.fields(), index.field()) == (fields, field);
+        let is_new = fields.checked_shr(field.into()).unwrap_or(1) & 1 == 0 && !ordered.iter().any(is_there);
+        let Some(is_number) = has_numbers(signature, field).filter(|_| is_new) else {
+            return Err(reader.invalid("field of an ordered index", field, 1));
+        };
+        let is_unready = reader.flag("whether an ordered index is built")?;
+        let built = Some(reader.u32()?).filter(|_| is_unready);
+        let mut index = OrderedIndex::unready(fields, field, is_number);
+        index.set_built(built);
+        ordered.push(index);
+    }
+    Ok(ordered)
+}
+
 impl Store {
     pub(in crate::space) fn save(&self, bytes: &mut Vec<u8>) {
-        let Store { signature, entries, indexes, further: _, shown: _, found: _, waiting, usage } = self;
+        let Store { signature, entries, indexes, ordered, further: _, shown: _, found: _, waiting, usage } =
+            self;
         bytes.counted(&signature.0);
         usage.save(bytes);
         entries.save(bytes, |_, entry, bytes| entry.save(bytes));
         indexes.save(bytes);
         waiting.save(bytes);
+        save_ordered(ordered, bytes);
     }
 
     /// The tuples, in their indexes; nobody waits so far.
@@ -89,6 +122,7 @@ impl Store {
         if waiting.iter().any(|index| !index.is_ready()) {
             return Err(reader.invalid("index of those who wait", 1u8, 1));
         }
+        let mut ordered = restore_ordered(reader, &signature)?;
         let mut shown = 0;
         for (place, entry) in entries.iter().filter(|(_, entry)| entry.shown) {
             shown += 1;
@@ -97,9 +131,15 @@ impl Store {
                 let hash = index.hash(&view, key);
                 index.insert(hash, entry.order, place);
             }
+            for index in ordered.iter_mut().filter(|index| index.covers(place)) {
+                index.insert(&view, entry.order, place, key);
+            }
         }
-        let further = indexes.further();
-        Ok(Store { signature, entries, indexes, further, shown, found: None, waiting, usage })
+        let further = indexes.further() + ordered.iter().map(OrderedIndex::weight).sum::<u64>();
+        if further > MAX_FURTHER_INDEXES {
+            return Err(reader.invalid("number of further indexes", further, 0));
+        }
+        Ok(Store { signature, entries, indexes, ordered, further, shown, found: None, waiting, usage })
     }
 
     /// Files one who waits again, under these fields, of which there is an index; the hash of them.

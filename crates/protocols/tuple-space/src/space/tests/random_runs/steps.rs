@@ -1,7 +1,7 @@
 //! What random runs do.
 
 use super::super::model::Purpose;
-use crate::{ArrayOf, SpaceConfig, Template, Tuple, Wait, template, tuple};
+use crate::{ArrayOf, Field, SpaceConfig, Template, Tuple, Wait, template, tuple};
 use proptest::prelude::*;
 use quintet_contract::Span;
 
@@ -70,6 +70,7 @@ pub(super) fn one_tuple() -> impl Strategy<Value = Tuple> {
 pub(super) fn a_template() -> impl Strategy<Value = Template> {
     let name = prop_oneof![Just("a"), Just("b")];
     prop_oneof![
+        6 => a_template_with_ranges(),
         3 => Just(template![?str, ?i64]),
         2 => name.prop_map(|name| template![name, ?i64]),
         2 => (0..3i64).prop_map(|n| template![?str, n]),
@@ -80,6 +81,25 @@ pub(super) fn a_template() -> impl Strategy<Value = Template> {
         2 => (0..3u64).prop_map(|n| {
             template![crate::Type::Array { element: crate::ElementType::U8, dimensions: vec![Some(n)] }]
         }),
+    ]
+}
+
+fn a_template_with_ranges() -> impl Strategy<Value = Template> {
+    let name = prop_oneof![Just("a"), Just("b")];
+    let number = |from, to| match (from < 3, to < 3) {
+        (true, true) => Field::range(from..=to),
+        (true, false) => Field::range(from..),
+        (false, true) => Field::range(..to),
+        (false, false) => Field::formal::<i64>(),
+    };
+    let number = (0..5i64, 0..5i64).prop_map(move |(from, to)| number(from, to));
+    prop_oneof![
+        3 => number.clone().prop_map(|range| template![?str, range]),
+        2 => (name.clone(), number.clone()).prop_map(|(name, range)| template![name, range]),
+        2 => name.clone().prop_map(|name| template![Field::prefix(name), ?i64]),
+        1 => (name, number.clone()).prop_map(|(name, range)| template![Field::range("a"..=name), range]),
+        1 => (0..3i64).prop_map(|n| template![Field::range("b"..), n]),
+        1 => number.prop_map(|range| template![range, ?i64]),
     ]
 }
 

@@ -23,7 +23,7 @@ struct Area {
 }
 
 /// Every area, in the order of the header.
-const AREAS: [Area; 15] = [
+const AREAS: [Area; 16] = [
     Area { page: "quintet_error", sources: &["error"] },
     Area { page: "quintet_lab", sources: &["lab", "interrupt"] },
     Area { page: "quintet_job", sources: &["job"] },
@@ -36,6 +36,7 @@ const AREAS: [Area; 15] = [
     Area { page: "quintet_spaces", sources: &["spaces"] },
     Area { page: "quintet_listing", sources: &["listing"] },
     Area { page: "quintet_collection", sources: &["collect"] },
+    Area { page: "quintet_watch", sources: &["watch"] },
     Area { page: "quintet_lease", sources: &["lease"] },
     Area { page: "quintet_group", sources: &["group"] },
     Area { page: "quintet_pending", sources: &["pending", "begin"] },

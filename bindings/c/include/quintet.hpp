@@ -188,6 +188,40 @@ private:
     detail::owned<quintet_listing, quintet_listing_free> handle_;
 };
 
+/// Something that happened to a tuple.
+struct event {
+    quintet_event what;
+    quintet::tuple tuple;
+};
+
+/// What happens to tuples, as it happens. Where it begins again after `number`, nothing is missing.
+class watch {
+public:
+    explicit watch(quintet_watch *handle) noexcept : handle_(handle) {}
+    /// The next event; none if none comes within `limit`. Without time it does not wait.
+    std::optional<event> next(timeout limit = forever) const {
+        quintet_event what{};
+        quintet_tuple *found = nullptr;
+        detail::check(quintet_watch_next(handle_.get(), detail::milliseconds(limit), &what, &found));
+        return found ? std::optional<event>(event{what, tuple(found)}) : std::nullopt;
+    }
+    std::uint64_t number() const {
+        std::uint64_t found = 0;
+        detail::check(quintet_watch_number(handle_.get(), &found));
+        return found;
+    }
+    /// The lab's, for an event loop: see quintet_watch(3).
+    int descriptor() const {
+        int found = -1;
+        detail::check(quintet_watch_descriptor(handle_.get(), &found));
+        return found;
+    }
+    quintet_watch *handle() const noexcept { return handle_.get(); }
+
+private:
+    detail::owned<quintet_watch, quintet_watch_free> handle_;
+};
+
 /// A tuple space. It is its lab's, and can be copied while that lives.
 class space {
 public:
@@ -265,6 +299,9 @@ public:
     /// All tuples, or those that match.
     quintet::listing list() const { return quintet::listing(rows_of(nullptr)); }
     quintet::listing list(const tuple &wanted) const { return quintet::listing(rows_of(wanted.handle())); }
+    /// What happens to all tuples, or to those that match: from now on, from what is there (`QUINTET_SINCE_START`), or behind a number.
+    quintet::watch watch(std::uint64_t since = QUINTET_SINCE_NOW) const { return watched(nullptr, since); }
+    quintet::watch watch(const tuple &wanted, std::uint64_t since = QUINTET_SINCE_NOW) const { return watched(wanted.handle(), since); }
     quintet_state status() const {
         quintet_state state{};
         detail::check(quintet_space_status(handle_, &state));
@@ -349,6 +386,10 @@ private:
     }
     quintet_listing *rows_of(const quintet_tuple *wanted) const {
         return detail::made<quintet_listing>([&](auto place) { return quintet_space_list(handle_, wanted, place); });
+    }
+    quintet::watch watched(const quintet_tuple *wanted, std::uint64_t since) const {
+        return quintet::watch(
+            detail::made<quintet_watch>([&](auto place) { return quintet_space_watch(handle_, wanted, since, place); }));
     }
     static std::optional<tuple> perhaps(quintet_tuple *handle) {
         return handle ? std::optional<tuple>(std::in_place, handle) : std::nullopt;

@@ -7,6 +7,7 @@
 //! | `spaces.rs` | named spaces: created, opened, listed, removed |
 //! | `tuple.rs`, `tuple/` | tuples and templates: made field by field, and read |
 //! | `listing.rs` | what lies in a space, without taking it |
+//! | `watch.rs` | what happens in a space, as it happens |
 //! | `buffer.rs` | memory for large data that is copied nowhere |
 //! | `lease.rs` | tuples taken until they are acknowledged |
 //! | `group.rs` | takes, reads and puts that happen at one instant, or not at all |
@@ -49,3 +50,4 @@ pub mod space;
 pub mod spaces;
 mod threads;
 pub mod tuple;
+pub mod watch;

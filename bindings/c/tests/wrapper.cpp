@@ -226,6 +226,19 @@ void what_lies_there_is_listed(quintet::space space) {
     CHECK(!space.list().next());
 }
 
+void a_watch_tells_what_happens(quintet::space space) {
+    const auto any = quintet::tuple{"watched", quintet::any<int>};
+    const auto watch = space.watch(any), all = space.watch();
+    CHECK(!watch.next(0ms) && watch.descriptor() >= 0);
+    space.out({"watched", 1});
+    space.take(any);
+    const auto put = watch.next(), taken = watch.next();
+    CHECK(put && put->what.change == QUINTET_CHANGE_PUT && put->tuple.get<int>(1) == 1);
+    CHECK(taken && taken->what.change == QUINTET_CHANGE_TAKEN && watch.number() == taken->what.number && !watch.next(1ms));
+    CHECK(space.watch(any, put->what.number).next()->what.number == taken->what.number && all.next());
+    CHECK(thrown([&] { space.watch(1).next(); }).status() == QUINTET_TOO_OLD);
+}
+
 void named_spaces_are_apart(const quintet::lab &lab) {
     const auto any = quintet::tuple{"order", quintet::any<int>};
     {
@@ -268,6 +281,7 @@ int main(int, char **arguments) {
     a_server_is_found(arguments[1]);
     calls_are_handled(lab);
     what_lies_there_is_listed(space);
+    a_watch_tells_what_happens(lab.space());
     named_spaces_are_apart(lab);
     CHECK(space.status().tuples == 0);
 }

@@ -1,9 +1,7 @@
 //! What happens to tuples, as it happens.
 
 use crate::space::unexpected;
-use crate::{Error, Outcome, Space};
-use quintet_contract::Span;
-use quintet_errors::Code;
+use crate::{Error, Outcome, Pending, Space};
 use quintet_tuple_space::{Change, Events, Request, Template, TupleEvent, Wait};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -36,13 +34,15 @@ pub struct EventStream {
     fetched: u64,
     /// Behind this one goes on who comes back.
     number: u64,
+    /// Asks what comes next, where that was not there when it was waited for.
+    asked: Option<Pending>,
     is_over: bool,
 }
 
 impl EventStream {
     pub(crate) fn new(space: Space, template: Option<Template>, since: Since) -> Result<EventStream, Error> {
         let (events, is_over) = (VecDeque::new(), false);
-        let mut stream = EventStream { space, template, events, fetched: 0, number: 0, is_over };
+        let mut stream = EventStream { space, template, events, fetched: 0, number: 0, asked: None, is_over };
         match since {
             Since::Number(number) => stream.fetched = number,
             Since::Now => stream.fetched = stream.number_now()?,
@@ -59,19 +59,52 @@ impl EventStream {
         if self.events.is_empty() { self.fetched } else { self.number }
     }
 
-    /// The next event, if one comes within `limit`.
+    /// The next event, if one comes within `limit`. Where none does, what was asked stays under way, and the next call goes on with it. With a limit of zero the space is
+    /// asked what there is now, unless such a request is under way: then that is looked at.
     pub fn next_within(&mut self, limit: Duration) -> Option<Result<TupleEvent, Error>> {
         let end = Instant::now().checked_add(limit);
         while self.events.is_empty() && !self.is_over {
             let left = end.map_or(Duration::MAX, |end| end.saturating_duration_since(Instant::now()));
-            if let Err(error) = self.fetch(left.min(TURN)) {
-                self.is_over = true;
-                return Some(Err(error));
+            let fetched = match left.is_zero() && self.asked.is_none() {
+                true => self.ask(Some(self.fetched), Wait::AtOnce).map(|events| self.take(events)),
+                false => self.fetch(left).map(|_| ()),
+            };
+            if let Err(error) = fetched {
+                return self.over(error);
             }
             if left.is_zero() {
                 break;
             }
         }
+        self.given()
+    }
+
+    /// The next event, if it has come. Never waits: where none has, a request for it is under way, so that the connection's descriptor
+    /// ([`Lab::watch`](crate::Lab::watch)) becomes readable when it comes.
+    pub fn try_next(&mut self) -> Option<Result<TupleEvent, Error>> {
+        while self.events.is_empty() && !self.is_over {
+            match self.fetch(Duration::ZERO) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) => return self.over(error),
+            }
+        }
+        self.given()
+    }
+
+    /// Whether it has ended, by an error.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Ends it.
+    fn over(&mut self, error: Error) -> Option<Result<TupleEvent, Error>> {
+        self.is_over = true;
+        Some(Err(error))
+    }
+
+    fn given(&mut self) -> Option<Result<TupleEvent, Error>> {
         let event = self.events.pop_front()?;
         // A tuple that was there has the number at which it was; the last of them says where to go on.
         if event.change != Change::There {
@@ -80,11 +113,28 @@ impl EventStream {
         Some(Ok(event))
     }
 
-    fn fetch(&mut self, limit: Duration) -> Result<(), Error> {
-        let wait = if limit.is_zero() { Wait::AtOnce } else { Wait::For(Span::from(limit)) };
-        let Events { number, events, .. } = self.ask(Some(self.fetched), wait)?;
+    /// Waits for the answer to a request that is under way, or is begun; whether it came within `limit`.
+    fn fetch(&mut self, limit: Duration) -> Result<bool, Error> {
+        let mut asked = match self.asked.take() {
+            Some(asked) => asked,
+            None => {
+                self.space.begin().within(TURN).events(self.template.as_ref(), Some(self.fetched), MOST)?
+            }
+        };
+        match asked.wait(limit) {
+            None => self.asked = Some(asked),
+            Some(Ok(Outcome::Events(events))) => {
+                self.take(events);
+                return Ok(true);
+            }
+            Some(Ok(other)) => return Err(unexpected(&other)),
+            Some(Err(error)) => return Err(error),
+        }
+        Ok(false)
+    }
+
+    fn take(&mut self, Events { number, events, .. }: Events) {
         (self.fetched, self.events) = (number, events.into());
-        Ok(())
     }
 
     fn number_now(&self) -> Result<u64, Error> {
@@ -96,13 +146,9 @@ impl EventStream {
     }
 
     fn request(&self, request: &Request<'_>) -> Result<Events, Error> {
-        match self.space.ask_if_known(request)? {
-            Ok(Outcome::Events(events)) => Ok(events),
-            Ok(other) => Err(unexpected(&other)),
-            Err(why) => {
-                let text = format!("{why}; a server from before watches does not have them");
-                Err(Error::new(Code::Malformed, text))
-            }
+        match self.space.ask(request)? {
+            Outcome::Events(events) => Ok(events),
+            other => Err(unexpected(&other)),
         }
     }
 

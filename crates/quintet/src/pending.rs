@@ -348,6 +348,7 @@ fn newer(request: &Request<'_>) -> Option<&'static str> {
     match request {
         Request::Replace { .. } | Request::Select { .. } => Some("selects and replacements"),
         Request::Collect { .. } | Request::CollectInto { .. } => Some("collections"),
+        Request::Watch { .. } | Request::Look { .. } => Some("watches"),
         _ => None,
     }
 }

@@ -307,11 +307,6 @@ impl Space {
         tuple.evaluate(self.clone())
     }
 
-    /// Not `Ok` within: why the server cannot read it.
-    pub(crate) fn ask_if_known(&self, request: &Request<'_>) -> Result<Result<Outcome, String>, Error> {
-        Pending::complete_if_known(&self.lab, self.number, request)
-    }
-
     /// Its number, for a request over the connection of `begin`.
     pub(crate) fn number_over(&self, begin: Begin<'_>) -> Result<SpaceNumber, Error> {
         if begin.is_over(&self.lab) { Ok(self.number) } else { Err(of_two_connections()) }

@@ -4,13 +4,14 @@ use super::AREAS;
 use std::path::Path;
 
 /// Handles that any threads may use: they have a state of their own, and no call promises not to change it.
-const HANDLES: [&str; 11] = [
+const HANDLES: [&str; 12] = [
     "quintet_lab",
     "quintet_space",
     "quintet_spaces",
     "quintet_lease",
     "quintet_group",
     "quintet_listing",
+    "quintet_watch",
     "quintet_pending",
     "quintet_server",
     "quintet_buffer",

@@ -8,7 +8,7 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from quintet.errors import Code, Malformed, TimedOut
+from quintet.errors import Code, TimedOut
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -114,7 +114,7 @@ class Watch(_Stream):
                 ask = asks.send(answer)  # type: ignore[arg-type]
             except StopIteration:
                 return
-            answer = _known(ask)
+            answer = ask().result()
 
     def __iter__(self) -> Watch:
         return self
@@ -148,10 +148,7 @@ class AsyncWatch(_Stream):
             except StopIteration:
                 self._has_begun = True
                 break
-            try:
-                answer = await self._progress.run(ask)
-            except Malformed as error:
-                raise _unknown(error) from error
+            answer = await self._progress.run(ask)
         return self
 
     def __aiter__(self) -> AsyncWatch:
@@ -162,14 +159,3 @@ class AsyncWatch(_Stream):
         while not self._events:
             self._take(await self._progress.run(self._ask(self._fetched, TURN_S)))
         return self._next()
-
-
-def _known(ask: Callable[[], Pending]) -> Any:
-    try:
-        return ask().result()
-    except Malformed as error:
-        raise _unknown(error) from error
-
-
-def _unknown(error: Malformed) -> Malformed:
-    return Malformed(Code.Malformed, f"{error.text}; a server from before watches does not have them")

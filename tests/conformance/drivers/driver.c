@@ -9,6 +9,7 @@ enum { CLIENTS = 26, STEPS = 256, MOST_TUPLES = 4096 };
 static struct {
     quintet_lease *lease;
     quintet_pending *pending;
+    quintet_watch *watch;
     /* What was begun. */
     char verb[16];
 } steps[STEPS];
@@ -179,8 +180,8 @@ static void close_client(int client) {
 
 static void reset(void) {
     for (int i = 0; i < STEPS; i++) {
-        quintet_lease_free(steps[i].lease), quintet_pending_free(steps[i].pending);
-        steps[i].lease = NULL, steps[i].pending = NULL;
+        quintet_lease_free(steps[i].lease), quintet_pending_free(steps[i].pending), quintet_watch_free(steps[i].watch);
+        steps[i].lease = NULL, steps[i].pending = NULL, steps[i].watch = NULL;
     }
     for (int client = 0; client < CLIENTS; client++) close_client(client);
     quintet_lab_free(embedded);
@@ -316,6 +317,39 @@ static void acknowledge(void) {
     free_tuples(results, count);
 }
 
+static void watch(quintet_space *space, uint64_t since) {
+    quintet_tuple *wanted = NULL;
+    next_limit();
+    quintet_status status = QUINTET_OK;
+    read_tuples(&wanted, &status);
+    if (status == QUINTET_OK) status = quintet_space_watch(space, wanted, since, &steps[step].watch);
+    say_done(status, "done");
+    quintet_tuple_free(wanted);
+}
+
+/* Behind what another watch has seen. */
+static void watch_behind(quintet_space *space) {
+    uint64_t number;
+    if (quintet_watch_number(steps[next_step()].watch, &number) != QUINTET_OK) fail("no watch");
+    watch(space, number);
+}
+
+static void say_event(void) {
+    static const char *const CHANGES[] = {"put", "taken", "leased", "returned", "done", "failed", "there"};
+    quintet_watch *watched = steps[next_step()].watch;
+    quintet_event event;
+    quintet_tuple *tuple;
+    quintet_status status = quintet_watch_next(watched, next_limit(), &event, &tuple);
+    if (status != QUINTET_OK || tuple == NULL) {
+        say_tuple(status, tuple);
+        return;
+    }
+    printf("%lu event %s ", step, CHANGES[event.change]);
+    write_fields(tuple, 0);
+    putchar('\n');
+    quintet_tuple_free(tuple);
+}
+
 static void does(int client, const char *verb) {
     if (strcmp(verb, "open") == 0) {
         open_client(client);
@@ -337,6 +371,14 @@ static void does(int client, const char *verb) {
         acknowledge();
     } else if (strcmp(verb, "release") == 0) {
         say_done(quintet_lease_release(steps[next_step()].lease), "done");
+    } else if (strcmp(verb, "watch") == 0) {
+        watch(spaces[client], QUINTET_SINCE_NOW);
+    } else if (strcmp(verb, "watch_start") == 0) {
+        watch(spaces[client], QUINTET_SINCE_START);
+    } else if (strcmp(verb, "watch_behind") == 0) {
+        watch_behind(spaces[client]);
+    } else if (strcmp(verb, "next") == 0) {
+        say_event();
     } else if (strcmp(verb, "begin") == 0) {
         begin(spaces[client], next_word());
     } else {

@@ -8,10 +8,11 @@ import sys
 from typing import Any
 
 import fields
-from python_sync import Cannot, say
+from python_sync import Cannot, read_template, say
 
 import quintet
 from quintet import aio
+from quintet.watching import AsyncWatch
 
 
 class HeldLease:
@@ -55,6 +56,7 @@ class Clients:
         self.held: dict[str, tuple[aio.Space, HeldLease, quintet.Lease]] = {}
         self.begun: dict[str, asyncio.Future[Any]] = {}
         self.holding: dict[str, tuple[aio.Space, HeldLease]] = {}
+        self.watches: dict[str, AsyncWatch] = {}
 
     async def does(self, step: str, client: str, verb: str, *words: str) -> str:
         if verb == "open":
@@ -85,6 +87,10 @@ class Clients:
         if verb == "begin":
             self.begin(step, space, *words)
             return "waits"
+        if verb.startswith("watch"):
+            return await self.watch(step, space, verb, *words)
+        if verb == "next":
+            return await self.next(words[0], fields.limit(words[1]))
         tuples = [fields.read(word) for word in words[1:]]
         return self.said(step, await self.call(step, space, verb, fields.limit(words[0]), tuples))
 
@@ -110,6 +116,19 @@ class Clients:
         await self.closing.aclose()
         self.__init__()
         return "done"
+
+    async def watch(self, step: str, space: aio.Space, verb: str, *words: str) -> str:
+        since = self.watches[words[0]].number if verb == "watch_behind" else None
+        template = read_template(*words[2 if verb == "watch_behind" else 1 :])
+        watch = space.watch(*template, since=since, existing=verb == "watch_start")
+        self.watches[step] = await watch.start()
+        return "done"
+
+    async def next(self, of: str, timeout: float | None) -> str:
+        try:
+            return say(await asyncio.wait_for(anext(self.watches[of]), timeout))
+        except asyncio.TimeoutError:
+            return "nothing"
 
     async def call(
         self, step: str, space: aio.Space, verb: str, timeout: float | None, tuples: list[tuple[Any, ...]]

@@ -8,6 +8,7 @@ from typing import Any
 import fields
 
 import quintet
+from quintet.watching import Event, Watch
 
 
 class Cannot(Exception):
@@ -22,6 +23,7 @@ class Clients:
         self.embedded: quintet.Lab | None = None
         self.leases: dict[str, quintet.Lease] = {}
         self.begun: dict[str, Any] = {}
+        self.watches: dict[str, tuple[tuple[Any, ...], Watch]] = {}
 
     def does(self, step: str, client: str, verb: str, *words: str) -> str:
         if verb == "open":
@@ -51,6 +53,10 @@ class Clients:
         if verb == "begin":
             self.begun[step] = self.begin(space, *words)
             return "waits"
+        if verb.startswith("watch"):
+            return self.watch(step, space, verb, *words)
+        if verb == "next":
+            return self.next(space, words[0], fields.limit(words[1]))
         return self.said(step, self.call(space, verb, fields.limit(words[0]), [fields.read(word) for word in words[1:]]))
 
     def open(self, client: str, address: str, *limits: str) -> str:
@@ -89,6 +95,22 @@ class Clients:
             return getattr(begin, verb)(*tuples)
         return begin.out_many(tuples) if verb == "out_many" else getattr(begin, verb)(*tuples[0])
 
+    def watch(self, step: str, space: quintet.Space, verb: str, *words: str) -> str:
+        since = self.watches[words[0]][1].number if verb == "watch_behind" else None
+        template = read_template(*words[2 if verb == "watch_behind" else 1 :])
+        self.watches[step] = template, space.watch(*template, since=since, existing=verb == "watch_start")
+        return "done"
+
+    def next(self, space: quintet.Space, of: str, timeout: float | None) -> str:
+        template, watch = self.watches[of]
+        if timeout is not None:
+            # How long it waits is said of a watch when it is made.
+            watch = space.watch(*template, since=watch.number, timeout=timeout)
+        try:
+            return say(next(watch))
+        except quintet.TimedOut:
+            return "nothing"
+
     def peek(self, client: str, step: str) -> str:
         self.labs[client].space.status()  # Takes in what has come.
         return "done" if self.begun[step].done() else "waits"
@@ -104,6 +126,8 @@ def say(result: Any) -> str:
     """What an operation gave, as it is answered. `None` is "nothing" where a tuple was asked for: see `main`."""
     if result is None:
         return "done"
+    if isinstance(result, Event):
+        return f"event {result.change} {fields.write(result.fields)}"
     if isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], tuple):
         return f"selected {result[0]} {fields.write(result[1])}"
     if isinstance(result, tuple):
@@ -114,6 +138,11 @@ def say(result: Any) -> str:
     if isinstance(result, int):
         return f"count {result}"
     return fields.write_status(result)
+
+
+def read_template(*words: str) -> tuple[Any, ...]:
+    """The template of a watch; empty where it has none."""
+    return fields.read(words[0]) if words else ()
 
 
 def main() -> None:

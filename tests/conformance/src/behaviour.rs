@@ -18,7 +18,7 @@ pub struct Behaviour {
 }
 
 /// Limits of a space; none: the default.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 pub struct Limits {
     /// Bytes that it holds.
     pub max_bytes: Option<u64>,
@@ -94,6 +94,8 @@ pub enum Outcome {
     Leased(Fields, u64),
     /// Which template of a select matches, and its tuple.
     Selected(u64, Fields),
+    /// What happened to a tuple, in a word.
+    Event(String, Fields),
     /// A number of tuples.
     Count(u64),
     /// Tuples of a listing or a collection, in any order, each with whether it is leased.
@@ -105,7 +107,7 @@ pub enum Outcome {
 }
 
 /// Operations, and how many tuples or templates they have: at least, at most.
-const VERBS: [(&str, usize, usize); 21] = [
+const VERBS: [(&str, usize, usize); 25] = [
     ("out", 1, 1),
     ("out_many", 0, usize::MAX),
     ("take", 1, 1),
@@ -127,10 +129,14 @@ const VERBS: [(&str, usize, usize); 21] = [
     ("select_if", 1, 32),
     ("select_read", 1, 32),
     ("select_read_if", 1, 32),
+    ("watch", 0, 1),
+    ("watch_start", 0, 1),
+    ("watch_behind", 0, 1),
+    ("next", 0, 0),
 ];
 
 /// Operations upon something that an earlier step began.
-const UPON: [&str; 3] = ["acknowledge", "release", "cancel"];
+const UPON: [&str; 5] = ["acknowledge", "release", "cancel", "watch_behind", "next"];
 
 /// Reads all behaviours of a file.
 ///
@@ -211,6 +217,20 @@ impl Behaviour {
     #[must_use]
     pub fn kills(&self) -> bool {
         self.steps.iter().any(|step| matches!(step.action, Action::Dies(_)))
+    }
+
+    /// Whether a client watches what happens.
+    #[must_use]
+    pub fn watches(&self) -> bool {
+        self.operations().any(|operation| operation.verb.starts_with("watch"))
+    }
+
+    /// All that clients do.
+    pub fn operations(&self) -> impl Iterator<Item = &Operation> {
+        self.steps.iter().filter_map(|step| match &step.action {
+            Action::Does { operation, .. } => Some(operation),
+            _ => None,
+        })
     }
 
     /// Whether a client closes its connection, which others survive only if they have another one.
@@ -314,6 +334,11 @@ impl Outcome {
                 lexer.expect("(")?;
                 Outcome::Selected(which, Fields::parse_rest(lexer)?)
             }
+            "event" => {
+                let change = lexer.word()?.to_owned();
+                lexer.expect("(")?;
+                Outcome::Event(change, Fields::parse_rest(lexer)?)
+            }
             "nothing" => Outcome::Nothing,
             "waits" => Outcome::Waits,
             "rows" => {
@@ -368,6 +393,7 @@ impl fmt::Display for Outcome {
             Outcome::Tuple(fields) => fields.fmt(f),
             Outcome::Leased(fields, attempt) => write!(f, "{fields} attempt {attempt}"),
             Outcome::Selected(which, fields) => write!(f, "template {which} {fields}"),
+            Outcome::Event(change, fields) => write!(f, "event {change} {fields}"),
             Outcome::Count(count) => count.fmt(f),
             Outcome::Rows(rows) => {
                 f.write_str("rows")?;

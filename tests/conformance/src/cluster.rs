@@ -2,14 +2,10 @@
 
 use crate::behaviour::{Behaviour, Limits};
 use crate::driver::LONG;
-use crate::placement::{Begun, Placement};
-use quintet::{Field, Lab, SpaceAddress, State, Template};
+use crate::placement::{Begun, LEASE, Placement, emptied};
+use quintet::{Lab, SpaceAddress};
 use quintet_testbed::{Program, TempDir};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
-
-/// How long a lease of the player's own would live; it takes none.
-const LEASE: Duration = Duration::from_secs(10);
 
 /// A machine: a user's home, and the address where its agent listens.
 struct Machine {
@@ -108,30 +104,7 @@ impl Placement for Cluster {
         Begun::at(addresses, self.connect()?)
     }
 
-    /// Takes what is left.
     fn end(&mut self, begun: Begun) -> Result<(), String> {
-        let observer = begun.observer().expect("it was made with one");
-        let since = Instant::now();
-        loop {
-            let state = observer.space().status().map_err(|error| error.to_string())?;
-            if (state.tuples, state.hidden, state.waiters, state.parked) == (0, 0, 0, 0) {
-                break;
-            }
-            if since.elapsed() > LONG {
-                return Err(format!("the space does not become empty: {state:?}"));
-            }
-            take_all(observer, &state)?;
-        }
-        observer.close();
-        Ok(())
+        emptied(begun)
     }
-}
-
-fn take_all(lab: &Lab, state: &State) -> Result<(), String> {
-    for row in &state.rows {
-        let fields = row.signature.types().map(Field::Formal).collect();
-        let template = Template::new(fields).map_err(|error| error.to_string())?;
-        while lab.space().take_if(&template).map_err(|error| error.to_string())?.is_some() {}
-    }
-    Ok(())
 }

@@ -74,6 +74,21 @@ impl Fields {
         Ok(Fields(fields))
     }
 
+    /// The types of the fields, of arrays without their shapes: what has others is of another kind.
+    #[must_use]
+    pub fn types(&self) -> Vec<String> {
+        let name = |field: &Field| match field {
+            Field::Scalar(name, _) => (*name).to_owned(),
+            Field::Text(_) => "text".to_owned(),
+            Field::Binary(_) => "binary".to_owned(),
+            Field::Array(element, shape, _) => format!("{element} {}", shape.len()),
+            Field::FormalArray(element, dimensions) => format!("{element} {}", dimensions.len()),
+            Field::Formal(name) => name.clone(),
+            Field::Cut => "cut".to_owned(),
+        };
+        self.0.iter().map(name).collect()
+    }
+
     /// As it travels.
     #[must_use]
     pub fn to_token(&self) -> String {

@@ -11,15 +11,17 @@
 //! | `protocol.rs` | what the player and a driver say to each other |
 //! | `player.rs` | plays a behaviour |
 //! | `driver.rs` | a driver's process |
-//! | `placement.rs`, `cluster.rs` | where the space is |
+//! | `placement.rs`, `replicas.rs`, `cluster.rs` | where the space is |
 //! | `table.rs` | front ends by placements, as the command prints it |
 //! | `rust_fields.rs`, `bin/conformance-rust.rs` | the driver of the Rust front end |
+//! | `clinda.rs` | the driver of the C-Linda front end, written from the text |
 //! | `bin/conformance.rs` | the command: plays what it is told |
 //!
 //! The drivers of the other front ends are in `drivers/`.
 #![forbid(unsafe_code)]
 
 pub mod behaviour;
+pub mod clinda;
 pub mod cluster;
 pub mod driver;
 pub mod field;
@@ -27,6 +29,7 @@ pub mod lexer;
 pub mod placement;
 pub mod player;
 pub mod protocol;
+pub mod replicas;
 pub mod rust_fields;
 pub mod table;
 

@@ -1,9 +1,11 @@
 //! Where the space is: in the driver's process, or served to drivers over a link of each kind.
 
 use crate::behaviour::{Behaviour, Limits};
+use crate::driver::LONG;
+use crate::field::Fields;
 use quintet::{
-    Credentials, Kernel, KernelConfig, Lab, LinkAddress, Recorder, ServeConfig, Server, SpaceAddress,
-    SpaceConfig, stack,
+    Credentials, Field, Kernel, KernelConfig, Lab, LinkAddress, Recorder, ServeConfig, Server, SpaceAddress,
+    SpaceConfig, SpaceLog, State, Template, stack,
 };
 use quintet_identity::{Authority, Validity};
 use quintet_simulate::replay;
@@ -11,10 +13,10 @@ use quintet_testbed::TempDir;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long a lease of the player's own would live; it takes none.
-const LEASE: Duration = Duration::from_secs(10);
+pub(crate) const LEASE: Duration = Duration::from_secs(10);
 
 /// A new space has no history.
 const NOTHING_BEFORE: [(&str, u64); 2] = [("redone", 0), ("dead_letters", 0)];
@@ -145,7 +147,14 @@ pub enum Link {
     Kernel,
     /// Shared memory; the space is recorded, and what is recorded happens again in the simulator, byte for byte.
     Recorded,
+    /// A Unix socket; the server keeps a log.
+    Logged,
+    /// A Unix socket to each of three managers.
+    Managers,
 }
+
+/// Managers of a space that is spread over several.
+const MANAGERS: u8 = 3;
 
 /// The space is served by this process, a new one for each behaviour.
 pub struct Served {
@@ -197,7 +206,7 @@ impl Served {
         let host = "127.0.0.1".to_owned();
         match self.link {
             Link::SharedMemory | Link::Recorded | Link::Kernel => LinkAddress::SharedMemory(path),
-            Link::Unix => LinkAddress::Unix(path),
+            Link::Unix | Link::Logged | Link::Managers => LinkAddress::Unix(path),
             Link::Tcp => LinkAddress::Tcp { host, port: 0 },
             Link::Tls => LinkAddress::Tls { host, port: 0, credentials: self.credentials.clone() },
         }
@@ -220,10 +229,15 @@ impl Placement for Served {
             Link::Tls => "tls",
             Link::Recorded => "recorded",
             Link::Kernel => "kernel",
+            Link::Logged => "logged",
+            Link::Managers => "managers",
         }
     }
 
     fn cannot(&self, behaviour: &Behaviour) -> Option<String> {
+        if self.link == Link::Managers {
+            return of_several_managers(behaviour);
+        }
         let notices_late = behaviour.kills() && matches!(self.link, Link::Tcp | Link::Tls);
         notices_late.then(|| "over a network a killed client is noticed after the resume window".to_owned())
     }
@@ -237,6 +251,13 @@ impl Placement for Served {
             let recorder = Recorder::create(&path).map_err(|error| error.to_string())?;
             config.recorder = Some(recorder.clone());
             recording = Some((recorder, path));
+        }
+        match self.link {
+            Link::Logged => {
+                config.log = Some(SpaceLog::new(self.folder.join(format!("log-{}", self.spaces))))
+            }
+            Link::Managers => config.managers = MANAGERS,
+            _ => {}
         }
         let server = Server::start(self.address(), &config).map_err(|error| error.to_string())?;
         let kernel = (self.link == Link::Kernel).then(|| self.kernel(&server)).transpose()?;
@@ -269,10 +290,54 @@ impl Placement for Served {
     }
 }
 
-fn limited(space: SpaceConfig, limits: &Limits) -> SpaceConfig {
+/// Why a behaviour is not that of a space with several managers: none of them knows what happens in all, and each does at one instant what is its own.
+fn of_several_managers(behaviour: &Behaviour) -> Option<String> {
+    if behaviour.watches() {
+        return Some("a space with several managers is not watched".to_owned());
+    }
+    let is_of_several = behaviour.operations().any(|operation| {
+        let mut types = operation.fields.iter().map(Fields::types);
+        types.next().is_some_and(|first| types.any(|other| other != first))
+    });
+    is_of_several.then(|| {
+        "tuples of different types may belong to several managers, which are not one instant".to_owned()
+    })
+}
+
+pub(crate) fn limited(space: SpaceConfig, limits: &Limits) -> SpaceConfig {
     SpaceConfig {
         max_bytes: limits.max_bytes.unwrap_or(space.max_bytes),
         max_tuples: limits.max_tuples.unwrap_or(space.max_tuples),
         ..space
     }
+}
+
+/// Ends the use of a space that outlives behaviours: takes what is left.
+///
+/// # Errors
+/// It does not become empty: somebody has a tuple, or waits.
+pub(crate) fn emptied(begun: Begun) -> Result<(), String> {
+    let observer = begun.observer().expect("it was made with one");
+    let since = Instant::now();
+    loop {
+        let state = observer.space().status().map_err(|error| error.to_string())?;
+        if (state.tuples, state.hidden, state.waiters, state.parked) == (0, 0, 0, 0) {
+            break;
+        }
+        if since.elapsed() > LONG {
+            return Err(format!("the space does not become empty: {state:?}"));
+        }
+        take_all(observer, &state)?;
+    }
+    observer.close();
+    Ok(())
+}
+
+fn take_all(lab: &Lab, state: &State) -> Result<(), String> {
+    for row in &state.rows {
+        let fields = row.signature.types().map(Field::Formal).collect();
+        let template = Template::new(fields).map_err(|error| error.to_string())?;
+        while lab.space().take_if(&template).map_err(|error| error.to_string())?.is_some() {}
+    }
+    Ok(())
 }

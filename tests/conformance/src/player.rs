@@ -1,10 +1,11 @@
 //! Plays behaviours: asks drivers for one step after the other, and compares what each comes to with the text.
 
 use crate::behaviour::{Action, Behaviour, Operation, Outcome, Step};
+use crate::clinda;
 use crate::driver::{Driver, FrontEnd, LONG};
 use crate::placement::{Begun, Placement};
 use crate::protocol::{Answer, request};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -15,6 +16,8 @@ pub enum Played {
     Held,
     /// It cannot be played here, and why.
     LeftOut(String),
+    /// A driver cannot say a step of it, and why.
+    CannotSay(String),
 }
 
 /// Drivers of front ends, each process for the clients that have its turn: `a` the first, `b` the second, and so on.
@@ -22,7 +25,11 @@ pub struct Player {
     front_ends: Vec<FrontEnd>,
     variables: Vec<(String, PathBuf)>,
     patience: Duration,
-    drivers: BTreeMap<usize, Driver>,
+    clinda: Option<FrontEnd>,
+    /// The processes that are in C-Linda now.
+    in_clinda: BTreeSet<usize>,
+    /// By the process, and whether it is in C-Linda.
+    drivers: BTreeMap<(usize, bool), Driver>,
 }
 
 /// What was begun and is not answered so far.
@@ -47,7 +54,7 @@ struct Scene<'a> {
 /// Why a scene ended before its end.
 enum End {
     Fails(String),
-    LeftOut(String),
+    CannotSay(String),
 }
 
 impl From<String> for End {
@@ -64,8 +71,17 @@ impl Player {
             front_ends: front_ends.to_vec(),
             variables: variables.to_vec(),
             patience: LONG,
+            clinda: None,
+            in_clinda: BTreeSet::new(),
             drivers: BTreeMap::new(),
         }
+    }
+
+    /// Has this front end, whose driver is written from the text, play each client of which C-Linda can say all that it does. A behaviour without
+    /// such a client is left out.
+    #[must_use]
+    pub fn with_clinda(self, front_end: FrontEnd) -> Player {
+        Player { clinda: Some(front_end), ..self }
     }
 
     /// For how long an answer, or a wait that has to be seen, may take; [`LONG`] without this.
@@ -82,8 +98,13 @@ impl Player {
         if let Some(reason) = placement.cannot(behaviour) {
             return Ok(Played::LeftOut(reason));
         }
+        let in_clinda = match self.clinda.as_ref().map(|_| clinda::clients(behaviour)).transpose() {
+            Ok(clients) => clients.unwrap_or_default(),
+            Err(reason) => return Ok(Played::LeftOut(reason)),
+        };
         let named = |text: &str| format!("{}, {}: {text}", behaviour.file, behaviour.name);
         let mut begun = placement.begin(&behaviour.limits).map_err(|text| named(&text))?;
+        self.in_clinda = in_clinda.into_iter().map(|client| begun.process(client)).collect();
         let mut scene = Scene {
             player: self,
             begun: &mut begun,
@@ -99,9 +120,9 @@ impl Player {
                 reset.and_then(|()| placement.end(begun)).map_err(|text| named(&text))?;
                 Ok(Played::Held)
             }
-            Err(End::LeftOut(reason)) => {
+            Err(End::CannotSay(reason)) => {
                 placement.end(begun).map_err(|text| named(&text))?;
-                Ok(Played::LeftOut(reason))
+                Ok(Played::CannotSay(reason))
             }
             Err(End::Fails(text)) => {
                 // Whatever the drivers are in the midst of, the next behaviour begins with others.
@@ -113,11 +134,13 @@ impl Player {
     }
 
     fn driver(&mut self, process: usize) -> Result<&mut Driver, String> {
-        if !self.drivers.contains_key(&process) {
-            let front_end = &self.front_ends[process % self.front_ends.len()];
-            self.drivers.insert(process, Driver::start(front_end, &self.variables, self.patience)?);
+        let clinda = self.clinda.as_ref().filter(|_| self.in_clinda.contains(&process));
+        let key = (process, clinda.is_some());
+        if !self.drivers.contains_key(&key) {
+            let front_end = clinda.unwrap_or(&self.front_ends[process % self.front_ends.len()]);
+            self.drivers.insert(key, Driver::start(front_end, &self.variables, self.patience)?);
         }
-        Ok(self.drivers.get_mut(&process).expect("it was started above"))
+        Ok(self.drivers.get_mut(&key).expect("it was started above"))
     }
 }
 
@@ -125,7 +148,7 @@ impl Scene<'_> {
     fn step(&mut self, step: &Step) -> Result<(), End> {
         self.act(&step.action).map_err(|end| match end {
             End::Fails(text) => End::Fails(format!("line {}, {}: {text}", step.line, step.text)),
-            left_out => left_out,
+            cannot_say => cannot_say,
         })
     }
 
@@ -154,7 +177,7 @@ impl Scene<'_> {
             Action::Dies(client) => {
                 let process = self.begun.process(*client);
                 self.player.driver(process)?.kill()?;
-                self.player.drivers.remove(&process);
+                self.player.drivers.retain(|(of, _), _| *of != process);
                 self.forget(*client);
                 Ok(())
             }
@@ -183,6 +206,8 @@ impl Scene<'_> {
         let parked = self.pending.values().filter(|pending| pending.puts).count() as u64;
         let waiters = self.pending.len() as u64 - parked;
         let since = Instant::now();
+        // However often it asks, drivers remember as many steps as the text has.
+        let asked = self.number(None);
         loop {
             let waiting: Vec<(String, char, usize)> = self
                 .pending
@@ -190,13 +215,12 @@ impl Scene<'_> {
                 .map(|(name, pending)| (name.clone(), pending.client, pending.step))
                 .collect();
             for (name, client, step) in waiting {
-                let asked = self.number(None);
                 let answer = self.ask_plainly(client, asked, &format!("{asked} {client} peek {step}"))?;
                 if answer != Answer::Outcome(Outcome::Waits) {
                     return Err(format!("{name} does not wait: it was answered"));
                 }
             }
-            let found = self.waiting()?;
+            let found = self.waiting(asked)?;
             if found == (waiters, parked) {
                 return Ok(());
             }
@@ -209,13 +233,13 @@ impl Scene<'_> {
     }
 
     /// Takes and reads that wait in the space, and puts.
-    fn waiting(&mut self) -> Result<(u64, u64), String> {
+    fn waiting(&mut self, asked: usize) -> Result<(u64, u64), String> {
         if let Some(observer) = self.begun.observer() {
             let state = observer.space().status().map_err(|error| error.to_string())?;
             return Ok((state.waiters, state.parked));
         }
         // Without connections every client is the same.
-        let (client, asked) = (self.open[0], self.number(None));
+        let client = self.open[0];
         let answer = self.ask_plainly(client, asked, &format!("{asked} {client} status -"))?;
         let Answer::Outcome(Outcome::Status(numbers)) = answer else {
             return Err(format!("the driver gave no status: {answer:?}"));
@@ -242,12 +266,9 @@ impl Scene<'_> {
 
     /// Ends what all clients have.
     fn reset(&mut self) -> Result<(), String> {
-        let processes: Vec<usize> = self.player.drivers.keys().copied().collect();
-        for process in processes {
-            let step = self.number(None);
-            self.player.driver(process)?.ask(step, &format!("{step} - reset"))?;
-        }
-        Ok(())
+        let step = self.number(None);
+        let mut drivers = self.player.drivers.values_mut();
+        drivers.try_for_each(|driver| driver.ask(step, &format!("{step} - reset")).map(drop))
     }
 
     fn number(&mut self, name: Option<&str>) -> usize {
@@ -270,7 +291,7 @@ impl Scene<'_> {
                 }
                 Ok(outcome)
             }
-            Answer::Cannot(reason) => Err(End::LeftOut(reason)),
+            Answer::Cannot(reason) => Err(End::CannotSay(reason)),
         }
     }
 

@@ -59,6 +59,9 @@ pub fn answer(step: usize, line: &str) -> Result<Answer, String> {
         "tuple" => Outcome::Tuple(fields(0)?),
         "leased" => Outcome::Leased(fields(1)?, number(0)?),
         "selected" => Outcome::Selected(number(0)?, fields(1)?),
+        "event" => {
+            Outcome::Event(rest.first().map(|word| (*word).to_owned()).unwrap_or_default(), fields(1)?)
+        }
         "count" => Outcome::Count(number(0)?),
         "error" => Outcome::Error(rest.first().map(|code| (*code).to_owned()).unwrap_or_default()),
         "status" => Outcome::Status(numbers(&rest).ok_or_else(|| fault("expected name=number"))?),

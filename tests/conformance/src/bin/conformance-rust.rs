@@ -1,6 +1,8 @@
 //! The driver of the Rust front end. What it is told and says is in `docs/conformance.md`.
 
-use quintet::{Error, Lab, Lease, Outcome, Pending, Rows, Space, SpaceConfig, State, Template, Tuple};
+use quintet::{
+    Error, EventStream, Lab, Lease, Outcome, Pending, Rows, Since, Space, SpaceConfig, State, Template, Tuple,
+};
 use quintet_conformance::field::Fields;
 use quintet_conformance::rust_fields::{self, CannotSay};
 use std::collections::BTreeMap;
@@ -38,6 +40,7 @@ struct Clients {
     embedded: Option<Lab>,
     leases: BTreeMap<String, Lease>,
     begun: BTreeMap<String, Begun>,
+    watches: BTreeMap<String, EventStream>,
 }
 
 fn main() -> io::Result<()> {
@@ -93,6 +96,13 @@ impl Clients {
                 self.lease(words[3])?.release()?;
                 Ok("done".to_owned())
             }
+            "watch" => self.watch(step, client, Since::Now, &words[4..]),
+            "watch_start" => self.watch(step, client, Since::Start, &words[4..]),
+            "watch_behind" => {
+                let since = Since::Number(self.watches[words[3]].number());
+                self.watch(step, client, since, &words[5..])
+            }
+            "next" => self.next(words[3], words[4]),
             "begin" => self.begin(step, client, &words[3..]),
             verb => self.call(step, client, verb, words[3], &words[4..]),
         }
@@ -214,6 +224,21 @@ impl Clients {
                 "done".to_owned()
             }
         })
+    }
+
+    fn watch(&mut self, step: &str, client: &str, since: Since, fields: &[&str]) -> Said {
+        let wanted = fields.first().map(|fields| template(fields)).transpose()?;
+        self.watches.insert(step.to_owned(), self.space(client).watch(wanted.as_ref(), since)?);
+        Ok("done".to_owned())
+    }
+
+    fn next(&mut self, of: &str, within: &str) -> Said {
+        let events = self.watches.get_mut(of).expect("it was made");
+        let Some(event) = events.next_within(limit(within).unwrap_or(Duration::MAX)).transpose()? else {
+            return Ok("nothing".to_owned());
+        };
+        let fields = rust_fields::fields(event.tuple.values()).to_token();
+        Ok(format!("event {} {fields}", event.change.name()))
     }
 
     fn keep(&mut self, step: &str, lease: Lease) -> String {

@@ -2,20 +2,28 @@
 
 use clap::Parser;
 use quintet_conformance::behaviours;
+use quintet_conformance::clinda;
 use quintet_conformance::cluster::Cluster;
 use quintet_conformance::driver::FrontEnd;
 use quintet_conformance::placement::{Embedded, Link, Placement, Served};
 use quintet_conformance::player::Player;
+use quintet_conformance::replicas::Replicated;
 use quintet_conformance::table::{Cell, play, table};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// What a tuple space does, in one text: plays it with the drivers of front ends, on every placement.
 #[derive(Parser)]
 struct Arguments {
     /// A front end: its name and its driver's command, `python=.venv/bin/python,tests/conformance/drivers/python_sync.py`.
-    #[arg(long = "driver", value_name = "NAME=COMMAND", required = true, value_parser = front_end)]
+    #[arg(long = "driver", value_name = "NAME=COMMAND", required_unless_present = "write_clinda", value_parser = front_end)]
     drivers: Vec<FrontEnd>,
+    /// The driver of C-Linda, NAME=COMMAND: plays the clients of which C-Linda can say all that they do; the first of the others plays the rest.
+    #[arg(long, value_name = "NAME=COMMAND", value_parser = front_end)]
+    clinda: Option<FrontEnd>,
+    /// Writes the program of which the driver of C-Linda is made to this file, and plays nothing.
+    #[arg(long, value_name = "FILE")]
+    write_clinda: Option<PathBuf>,
     /// Plays each behaviour once more with clients of different front ends: the first client has the first, and so on.
     #[arg(long)]
     mixed: bool,
@@ -36,11 +44,28 @@ fn front_end(text: &str) -> Result<FrontEnd, String> {
 }
 
 fn main() -> ExitCode {
-    match run(&Arguments::parse()) {
+    let arguments = Arguments::parse();
+    if let Some(file) = &arguments.write_clinda {
+        return write_clinda(file);
+    }
+    match run(&arguments) {
         Ok(cells) => {
             print!("{}", table(&cells));
             if cells.iter().all(Cell::is_good) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
+        Err(text) => {
+            eprintln!("conformance: {text}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn write_clinda(file: &Path) -> ExitCode {
+    let program = behaviours().map(|behaviours| clinda::program(&behaviours));
+    match program
+        .and_then(|text| std::fs::write(file, text).map_err(|error| format!("{}: {error}", file.display())))
+    {
+        Ok(()) => ExitCode::SUCCESS,
         Err(text) => {
             eprintln!("conformance: {text}");
             ExitCode::FAILURE
@@ -55,19 +80,21 @@ fn run(arguments: &Arguments) -> Result<Vec<Cell>, String> {
     if behaviours.is_empty() {
         return Err(format!("no behaviour has {only:?} in its name"));
     }
-    let mut rows: Vec<(String, Vec<FrontEnd>)> =
-        arguments.drivers.iter().map(|driver| (driver.name.clone(), vec![driver.clone()])).collect();
+    let mut rows: Vec<Row> = arguments.drivers.iter().map(Row::alone).collect();
     if arguments.mixed {
-        rows.push(("mixed".to_owned(), arguments.drivers.clone()));
+        let front_ends = arguments.drivers.clone();
+        rows.push(Row { name: "mixed".to_owned(), front_ends, clinda: None });
     }
+    let with_clinda =
+        |clinda: &FrontEnd| Row { clinda: Some(clinda.clone()), ..Row::alone(&arguments.drivers[0]) };
+    rows.extend(arguments.clinda.as_ref().map(with_clinda));
     let mut cells = Vec::new();
     for (mut placement, variables) in placements(arguments)? {
-        for (name, front_ends) in &rows {
-            // In one process there is one front end.
-            if front_ends.len() > 1 && placement.name() == "embedded" {
+        for row in &rows {
+            if row.is_of_several() && placement.name() == "embedded" {
                 continue;
             }
-            let mut player = Player::new(front_ends, &variables);
+            let (name, mut player) = (row.name(), row.player(&variables));
             let cell = play(name, &mut player, placement.as_mut(), &behaviours, &|failure| {
                 eprintln!("{name}: {failure}");
             });
@@ -78,16 +105,58 @@ fn run(arguments: &Arguments) -> Result<Vec<Cell>, String> {
     Ok(cells)
 }
 
+/// A row of the table.
+struct Row {
+    name: String,
+    front_ends: Vec<FrontEnd>,
+    clinda: Option<FrontEnd>,
+}
+
+impl Row {
+    fn alone(front_end: &FrontEnd) -> Row {
+        Row { name: front_end.name.clone(), front_ends: vec![front_end.clone()], clinda: None }
+    }
+
+    fn name(&self) -> &str {
+        self.clinda.as_ref().map_or(&self.name, |clinda| &clinda.name)
+    }
+
+    /// In one process there is one front end.
+    fn is_of_several(&self) -> bool {
+        self.front_ends.len() > 1 || self.clinda.is_some()
+    }
+
+    fn player(&self, variables: &[(String, PathBuf)]) -> Player {
+        let player = Player::new(&self.front_ends, variables);
+        match &self.clinda {
+            Some(clinda) => player.with_clinda(clinda.clone()),
+            None => player,
+        }
+    }
+}
+
 /// A placement, and what drivers find in their environment there.
 type Prepared = (Box<dyn Placement>, Vec<(String, PathBuf)>);
 
+const LINKS: [Link; 8] = [
+    Link::SharedMemory,
+    Link::Unix,
+    Link::Tcp,
+    Link::Tls,
+    Link::Kernel,
+    Link::Recorded,
+    Link::Logged,
+    Link::Managers,
+];
+
 fn placements(arguments: &Arguments) -> Result<Vec<Prepared>, String> {
     let mut placements: Vec<Prepared> = vec![(Box::new(Embedded), Vec::new())];
-    for link in [Link::SharedMemory, Link::Unix, Link::Tcp, Link::Tls, Link::Kernel, Link::Recorded] {
+    for link in LINKS {
         let mut served = Served::over(link)?;
         let variables = served.variables()?;
         placements.push((Box::new(served), variables));
     }
+    placements.push((Box::new(Replicated::new()?), Vec::new()));
     if let Some(quintet) = arguments.quintet.as_ref().filter(|_| "cluster".contains(&arguments.on)) {
         placements.push((Box::new(Cluster::found(quintet)?), Vec::new()));
     }

@@ -439,18 +439,10 @@ public:
     }
     /// Removes a named space with its tuples.
     void remove_space(const std::string &name) const { detail::check(quintet_lab_remove_space(handle(), name.c_str())); }
-    /// All named spaces, by name.
-    std::vector<space_info> spaces() const {
-        detail::owned<quintet_spaces, quintet_spaces_free> list(
-            detail::made<quintet_spaces>([&](auto place) { return quintet_lab_list_spaces(handle(), place); }));
-        std::vector<space_info> all;
-        quintet_space_row row{};
-        for (bool is_there = true;;) {
-            detail::check(quintet_spaces_next(list.get(), &row, &is_there));
-            if (!is_there) return all;
-            all.push_back({row.name, row.policy, row});
-        }
-    }
+    /// All named spaces of the server, by name.
+    std::vector<space_info> spaces() const { return listed_by(quintet_lab_list_spaces); }
+    /// The spaces that machines of the cluster keep on their disks; what is in them is 0 here.
+    std::vector<space_info> kept_spaces() const { return listed_by(quintet_lab_list_kept_spaces); }
     quintet::messaging messaging() const { return quintet::messaging(handle()); }
     /// Where the space is; none if it is in this process.
     std::optional<std::string> address() const {
@@ -471,6 +463,17 @@ public:
     quintet_lab *handle() const noexcept { return handle_.get(); }
 
 private:
+    std::vector<space_info> listed_by(quintet_status (*list_all)(quintet_lab *, quintet_spaces **)) const {
+        detail::owned<quintet_spaces, quintet_spaces_free> list(
+            detail::made<quintet_spaces>([&](auto place) { return list_all(handle(), place); }));
+        std::vector<space_info> all;
+        quintet_space_row row{};
+        for (bool is_there = true;;) {
+            detail::check(quintet_spaces_next(list.get(), &row, &is_there));
+            if (!is_there) return all;
+            all.push_back({row.name, row.policy, row});
+        }
+    }
     explicit lab(quintet_lab *handle) noexcept : handle_(handle) {}
 
     detail::owned<quintet_lab, quintet_lab_free> handle_;

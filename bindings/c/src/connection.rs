@@ -27,9 +27,9 @@ impl Connection {
         Connection { lab, space, interrupt: Arc::default(), is_named, has_leased }
     }
 
-    /// The same connection, for another of its spaces.
+    /// The same connection, for another of its spaces; or that which the space has of its own, and which ends with this one.
     pub(crate) fn of_space(&self, space: Space) -> Connection {
-        let (lab, interrupt) = (self.lab.clone(), Arc::clone(&self.interrupt));
+        let (lab, interrupt) = (space.lab().clone(), Arc::clone(&self.interrupt));
         let (is_named, has_leased) = (true, AtomicBool::new(false));
         Connection { lab, space, interrupt, is_named, has_leased }
     }

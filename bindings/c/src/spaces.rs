@@ -12,6 +12,10 @@
 //! quintet_space_free(orders);
 //! ```
 //!
+//! In a cluster (`quintet_lab_connect` with "quintet://NAME") a space whose policy is "logged" or "replicated=3" is kept by machines of the cluster on their disks, and found by
+//! its name as others are. It has a connection of its own, which ends with the lab; an event loop connects to "quintet://NAME/SPACE" for it.
+//! `quintet_lab_list_kept_spaces` lists such spaces.
+//!
 //! A space that was created or opened is used as the lab's own, by any threads at once. It is freed before or after its lab; its tuples stay.
 
 use crate::boundary::{Tagged, borrowed, free, give, guarded, handle, misuse, place, slice, text, value};
@@ -19,10 +23,11 @@ use crate::connection::Connection;
 use crate::error::quintet_status;
 use crate::lab::quintet_lab;
 use crate::space::quintet_space;
+use crate::threads::without_signals;
 use core::ffi::c_char;
 use core::mem::MaybeUninit;
 use core::ptr::{NonNull, null_mut};
-use quintet::{Code, Error, Identity, SpaceInfo, SpaceRights, SpaceSettings};
+use quintet::{Code, Error, Identity, KeptSpace, SpaceInfo, SpaceNumber, SpaceRights, SpaceSettings};
 use std::collections::BTreeSet;
 use std::ffi::CString;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -103,7 +108,8 @@ pub extern "C" fn quintet_lab_open_space(
     guarded(|| {
         let space = place(space, "space", null_mut())?;
         let connection = &value(lab)?.connection;
-        *space = opened(connection, connection.lab.named_space(text(name, "name")?)?);
+        let name = text(name, "name")?;
+        *space = opened(connection, without_signals(|| connection.lab.named_space(name))?);
         Ok(())
     })
 }
@@ -112,7 +118,8 @@ pub extern "C" fn quintet_lab_open_space(
 /// with this. It is freed with `quintet_space_free`.
 ///
 /// Fails with `QUINTET_SPACE_EXISTS` if it is there with other settings, `QUINTET_SPACE_FULL` if the server has no room for its quota or for one more
-/// space, `QUINTET_BAD_VALUE` for what is no name or no policy, or one that the server cannot keep, or `QUINTET_TOO_LARGE` for more than 128 identities.
+/// space, `QUINTET_BAD_VALUE` for what is no name or no policy, or one that the server or the cluster cannot keep, or `QUINTET_TOO_LARGE` for more than 128 identities;
+/// `QUINTET_UNREACHABLE` in a cluster if this machine's agent does not run, too few machines are up, or the space is not served within ten seconds: then it stays agreed.
 #[unsafe(no_mangle)]
 pub extern "C" fn quintet_lab_create_space(
     lab: Option<&quintet_lab>,
@@ -124,7 +131,8 @@ pub extern "C" fn quintet_lab_create_space(
         let space = place(space, "space", null_mut())?;
         let connection = &value(lab)?.connection;
         let settings = settings.map_or_else(|| Ok(SpaceSettings::default()), given)?;
-        *space = opened(connection, connection.lab.create_space(text(name, "name")?, &settings)?);
+        let name = text(name, "name")?;
+        *space = opened(connection, without_signals(|| connection.lab.create_space(name, &settings))?);
         Ok(())
     })
 }
@@ -148,6 +156,24 @@ pub extern "C" fn quintet_lab_list_spaces(
     guarded(|| {
         let list = place(list, "list", null_mut())?;
         let spaces = value(lab)?.connection.lab.spaces()?;
+        *list = give(Mutex::new(List { left: spaces.into_iter(), shown: Default::default() }));
+        Ok(())
+    })
+}
+
+/// Lists the spaces that machines of the lab's cluster keep on their disks, as this machine's agent knows them; none if the lab is no connection to a cluster. Nobody is asked: what is
+/// in them is 0 in the rows, and `quintet_space_status` of each tells it. It is freed with `quintet_spaces_free`.
+///
+/// Fails with `QUINTET_BAD_VALUE` if this machine is no member of the cluster any more, `QUINTET_BAD_FILE` for a file that cannot be read.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_lab_list_kept_spaces(
+    lab: Option<&quintet_lab>,
+    list: Option<&mut MaybeUninit<*mut quintet_spaces>>,
+) -> quintet_status {
+    guarded(|| {
+        let list = place(list, "list", null_mut())?;
+        let kept = value(lab)?.connection.lab.kept_spaces()?;
+        let spaces = kept.into_iter().map(unasked).collect::<Result<Vec<_>, _>>()?;
         *list = give(Mutex::new(List { left: spaces.into_iter(), shown: Default::default() }));
         Ok(())
     })
@@ -228,6 +254,23 @@ const EMPTY_ROW: quintet_space_row = quintet_space_row {
 
 fn opened(connection: &Connection, space: quintet::Space) -> *mut quintet_space {
     give(Arc::new(connection.of_space(space)))
+}
+
+/// What is known of a space without asking it.
+fn unasked(kept: KeptSpace) -> Result<SpaceInfo, Error> {
+    let KeptSpace { name, policy, max_bytes, max_tuples, .. } = kept;
+    let name = name.parse().map_err(|error: quintet::SpaceNameError| misuse(error.to_string()))?;
+    Ok(SpaceInfo {
+        number: SpaceNumber::UNNAMED,
+        name,
+        settings: SpaceSettings { policy, max_bytes, max_tuples, allow: None },
+        tuples: 0,
+        bytes: 0,
+        hidden: 0,
+        waiters: 0,
+        leases: 0,
+        parked: 0,
+    })
 }
 
 fn given(settings: &quintet_space_settings) -> Result<SpaceSettings, Error> {

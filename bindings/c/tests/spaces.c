@@ -82,6 +82,11 @@ static void they_are_listed_by_name(quintet_lab *lab) {
     CHECK(!is_there && row.name == NULL);
     quintet_spaces_free(list);
     quintet_spaces_free(NULL);
+    /* Machines of a cluster keep none for a lab that is not connected to one. */
+    OK(quintet_lab_list_kept_spaces(lab, &list));
+    OK(quintet_spaces_next(list, &row, &is_there));
+    CHECK(!is_there);
+    quintet_spaces_free(list);
 }
 
 static void what_cannot_be_is_refused(quintet_lab *lab) {

@@ -19,8 +19,8 @@ pub(crate) struct Connection {
     lab: Mutex<Option<quintet::Lab>>,
     /// Made when an event loop first asks for it.
     watch: Mutex<Option<quintet::Watch>>,
-    /// Of a named space: the connection over which it is asked, and the space.
-    named: Option<(Arc<Connection>, quintet::Space)>,
+    /// Of a named space: the connection over which it is asked, the space, and whether that connection is its own.
+    named: Option<(Arc<Connection>, quintet::Space, bool)>,
 }
 
 impl Connection {
@@ -29,28 +29,35 @@ impl Connection {
         Connection { maker: Maker::this_process(), lab, watch, named: None }
     }
 
-    /// The same connection, whose questions go to a named space.
+    /// The same connection, whose questions go to a named space; or the space's own, where it has one.
     pub(crate) fn to_space(this: &Arc<Connection>, space: quintet::Space) -> Connection {
-        let over = Arc::clone(this.over());
+        let shares = this.lab().is_ok_and(|lab| lab.as_ref().is_none_or(|lab| lab.is_same(space.lab())));
+        let over =
+            if shares { Arc::clone(this.over()) } else { Arc::new(Connection::new(space.lab().clone())) };
         let (lab, watch) = (Mutex::new(None), Mutex::new(None));
-        Connection { maker: Maker::this_process(), lab, watch, named: Some((over, space)) }
+        Connection { maker: Maker::this_process(), lab, watch, named: Some((over, space, !shares)) }
+    }
+
+    /// The connection of a named space, if that has one of its own.
+    pub(crate) fn own(&self) -> Option<Arc<Connection>> {
+        self.named.as_ref().filter(|(_, _, is_own)| *is_own).map(|(over, ..)| Arc::clone(over))
     }
 
     /// Where what is of the whole connection is kept.
     fn over<'a>(self: &'a Arc<Connection>) -> &'a Arc<Connection> {
-        self.named.as_ref().map_or(self, |(over, _)| over)
+        self.named.as_ref().map_or(self, |(over, ..)| over)
     }
 
     /// What the space is called; none: it is the one without a name.
     pub(crate) fn name(&self) -> Option<&str> {
-        self.named.as_ref().and_then(|(_, space)| space.name())
+        self.named.as_ref().and_then(|(_, space, _)| space.name())
     }
 
     /// # Errors
     /// `Closed`: the parent of this process made it.
     fn lab(&self) -> Result<MutexGuard<'_, Option<quintet::Lab>>, Error> {
         self.check_maker()?;
-        let of = self.named.as_ref().map_or(self, |(over, _)| over);
+        let of = self.named.as_ref().map_or(self, |(over, ..)| over);
         Ok(of.lab.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -88,7 +95,7 @@ impl Connection {
     pub(crate) fn watch(&self) -> Result<quintet::Watch, Error> {
         let lab = self.lab()?;
         let Some(lab) = lab.as_ref() else { return Err(closed()) };
-        let of = self.named.as_ref().map_or(self, |(over, _)| over);
+        let of = self.named.as_ref().map_or(self, |(over, ..)| over);
         let mut watch = of.watch.lock().unwrap_or_else(PoisonError::into_inner);
         if watch.is_none() {
             *watch = Some(lab.watch()?);
@@ -105,7 +112,7 @@ impl Connection {
     pub(crate) fn space(&self) -> Result<quintet::Space, Error> {
         let lab = self.lab()?;
         let lab = lab.as_ref().ok_or_else(closed)?;
-        Ok(self.named.as_ref().map_or_else(|| lab.space(), |(_, space)| space.clone()))
+        Ok(self.named.as_ref().map_or_else(|| lab.space(), |(_, space, _)| space.clone()))
     }
 
     /// Asks about the spaces as a whole.

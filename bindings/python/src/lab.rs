@@ -5,7 +5,7 @@ use crate::error::raise;
 use crate::messaging::Messaging;
 use crate::settings::Settings;
 use crate::space::Space;
-use crate::status::from_spaces;
+use crate::status::{from_kept_spaces, from_spaces};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple};
 use quintet::{Code, Error, LinkAddress, SpaceAddress, SpaceSettings};
@@ -36,9 +36,13 @@ pub(crate) fn address_to_serve(place: &Bound<'_, PyAny>) -> PyResult<LinkAddress
         return match parse_address(text)? {
             SpaceAddress::Link(address) => Ok(address),
             // Others may name a socket so, too.
-            SpaceAddress::Cluster(name) if name.starts_with('/') => Ok(LinkAddress::SharedMemory(name.into())),
+            SpaceAddress::Cluster(name) if name.starts_with('/') => {
+                Ok(LinkAddress::SharedMemory(name.into()))
+            }
             replicas @ SpaceAddress::Replicas(_) => {
-                let what = format!("{replicas} are several servers: each is started with quintet serve --policy replicated");
+                let what = format!(
+                    "{replicas} are several servers: each is started with quintet serve --policy replicated"
+                );
                 Err(raise(Error::new(Code::BadValue, what)))
             }
             of_cluster @ SpaceAddress::Cluster(_) => {
@@ -83,6 +87,13 @@ pub(crate) struct Lab {
     address: Option<String>,
     /// Why it is in this process, if somebody looked for another one.
     why_embedded: Option<String>,
+}
+
+impl Lab {
+    /// A lab of a space that has a connection of its own.
+    pub(crate) fn of_space(connection: Arc<Connection>) -> Lab {
+        Lab { connection, address: None, why_embedded: None }
+    }
 }
 
 #[pymethods]
@@ -134,7 +145,8 @@ impl Lab {
 
     /// Creates a named space and returns it; `lab.space(name)` is it for others. One that is there with the same settings is as good. It holds
     /// `max_bytes` (64 MiB) and `max_tuples` (1,048,576); `policy` says what holds its tuples: "volatile", as the server keeps all its spaces; "logged" or
-    /// "replicated=N", which a server refuses that does not keep them so.
+    /// "replicated=N", which a server refuses that does not keep them so. In a cluster (`quintet.connect("quintet://NAME")`) machines of it keep such a space on their disks, and it
+    /// has a connection of its own, which ends with the lab.
     ///
     /// Raises SpaceExists if it is there with other settings, SpaceFull if the server has no room for its quota, BadValue.
     #[pyo3(signature = (name, *, max_bytes = None, max_tuples = None, policy = "volatile"))]
@@ -173,6 +185,14 @@ impl Lab {
     /// The named spaces, by name, each a `quintet.NamedSpace`.
     fn spaces<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         from_spaces(py, &self.connection.ask_lab(py, quintet::Lab::spaces)?)
+    }
+
+    /// The spaces that machines of the lab's cluster keep on their disks, by name, each a `quintet.KeptSpace`, as this machine's agent knows them: nobody is asked. None of them
+    /// if the lab is no connection to a cluster.
+    ///
+    /// Raises BadValue if this machine is no member any more, BadFile.
+    fn kept_spaces<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        from_kept_spaces(py, &self.connection.ask_lab(py, quintet::Lab::kept_spaces)?)
     }
 
     /// What `quintet.connect` takes to come to the same space; None if it lives in this process.

@@ -6,6 +6,7 @@ use crate::connection::{Connection, limit};
 use crate::error::raise;
 use crate::formal::{to_template, to_templates};
 use crate::group::Group;
+use crate::lab::Lab;
 use crate::lease::Lease;
 use crate::status::from_state;
 use crate::value::{from_tuple, to_tuple, to_tuples};
@@ -31,6 +32,11 @@ impl Space {
     fn __call__(&self, py: Python<'_>, name: &str) -> PyResult<Space> {
         let space = self.connection.ask_lab(py, |lab| lab.named_space(name))?;
         Ok(Space::new(Arc::new(Connection::to_space(&self.connection, space))))
+    }
+
+    /// A lab of the connection that it has of its own; None: it shares that of the lab which it was opened with.
+    fn _own_lab(&self) -> Option<Lab> {
+        self.connection.own().map(Lab::of_space)
     }
 
     /// What it is called; None: it is the space without a name.

@@ -2,8 +2,8 @@
 
 use crate::words::in_python;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
-use quintet::{SpaceInfo, State};
+use pyo3::types::{PyDict, PyList, PyTuple};
+use quintet::{KeptSpace, SpaceInfo, State};
 
 /// A `quintet.Status`.
 ///
@@ -43,6 +43,19 @@ pub(crate) fn from_state<'py>(py: Python<'py>, state: &State) -> PyResult<Bound<
 ///
 /// # Errors
 /// No memory.
+/// Each as a `quintet.KeptSpace`.
+///
+/// # Errors
+/// No memory.
+pub(crate) fn from_kept_spaces<'py>(py: Python<'py>, spaces: &[KeptSpace]) -> PyResult<Bound<'py, PyList>> {
+    let (of_space, list) = (py.import("quintet.status")?.getattr("KeptSpace")?, PyList::empty(py));
+    for KeptSpace { name, policy, max_bytes, max_tuples, nodes } in spaces {
+        let nodes = PyTuple::new(py, nodes)?;
+        list.append(of_space.call1((name, policy.to_string(), *max_bytes, *max_tuples, nodes))?)?;
+    }
+    Ok(list)
+}
+
 pub(crate) fn from_spaces<'py>(py: Python<'py>, spaces: &[SpaceInfo]) -> PyResult<Bound<'py, PyList>> {
     let (of_space, list) = (py.import("quintet.status")?.getattr("NamedSpace")?, PyList::empty(py));
     for space in spaces {

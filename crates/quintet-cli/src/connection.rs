@@ -1,14 +1,16 @@
 //! Where a space is and what it is made with: shared by the commands that serve one or connect to one.
 
 use clap::Args;
-use quintet::{Code, Error, Lab, LinkAddress, LinkConfig, SpaceAddress, SpaceConfig, SpacesConfig};
+use quintet::{
+    Code, Error, KeptSpaces, Lab, LinkAddress, LinkConfig, SpaceAddress, SpaceConfig, SpacesConfig,
+};
 use quintet_settings::{
     CLUSTER_ID, CLUSTER_IDENTITY, Origin, SPACE_ADDRESS, SPACE_LEASE_MS, SPACE_MAX_ATTEMPTS, SPACE_MAX_BYTES,
     SPACE_MAX_TUPLES, SPACE_MAX_WAITING, SPACES_MAX_BYTES, SPACES_MAX_COUNT, Setting, SettingError, Settings,
     Sources,
 };
 use std::hash::{BuildHasher, RandomState};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Of a text that is wrong, so many characters are quoted.
@@ -130,6 +132,16 @@ impl SpaceArguments {
     pub(crate) fn lab_at(&self, address: SpaceAddress) -> Result<Lab, Error> {
         connect(address, &self.cluster.load()?)
     }
+
+    /// The spaces that machines of the cluster with that folder keep.
+    pub(crate) fn kept_spaces(&self, folder: &Path) -> Result<KeptSpaces, Error> {
+        let settings = &self.cluster.load()?.settings;
+        Ok(KeptSpaces::of(folder.to_owned(), lease(settings), LinkConfig::from_settings(settings)?))
+    }
+}
+
+fn lease(settings: &Settings) -> Duration {
+    Duration::from_millis(settings.number(&SPACE_LEASE_MS))
 }
 
 fn connect(address: SpaceAddress, cluster: &Cluster) -> Result<Lab, Error> {
@@ -137,8 +149,12 @@ fn connect(address: SpaceAddress, cluster: &Cluster) -> Result<Lab, Error> {
         SpaceAddress::Link(address) => identified(address, &cluster.settings)?.into(),
         other => other,
     };
-    let lease = Duration::from_millis(cluster.settings.number(&SPACE_LEASE_MS));
-    Lab::connect_with(address, cluster.number, lease, LinkConfig::from_settings(&cluster.settings)?)
+    Lab::connect_with(
+        address,
+        cluster.number,
+        lease(&cluster.settings),
+        LinkConfig::from_settings(&cluster.settings)?,
+    )
 }
 
 /// The number of a cluster, or in words what to write for a name.

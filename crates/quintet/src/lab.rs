@@ -7,11 +7,11 @@ use crate::life;
 use crate::packing::Packer;
 use crate::pending::close;
 use crate::stack::{self, StackConfig};
-use crate::{ConnectConfig, Error, Messaging, Packing, Recorder, Space, Tracer, Watch};
+use crate::{ConnectConfig, Error, KeptSpaces, Messaging, Packing, Recorder, Space, Tracer, Watch};
 use quintet_runtime::{Calls, Histograms, Instance};
 use quintet_tuple_space::{SpaceConfig, SpaceName, SpaceNumber, Spaces};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 /// The shortest time for which a lease may live: what renews it needs some time itself.
@@ -39,6 +39,10 @@ pub(crate) struct Shared {
     pub(crate) packer: Packer,
     /// The named space that its address names.
     meant: OnceLock<(SpaceNumber, SpaceName)>,
+    /// The spaces that the machines of the cluster keep whose space it is.
+    cluster: OnceLock<KeptSpaces>,
+    /// The connections to those that were opened, which end with this one.
+    opened: Mutex<Vec<Weak<Shared>>>,
     closed: AtomicBool,
 }
 
@@ -117,8 +121,20 @@ impl Lab {
         let (calls, packer) = (Arc::new(calls), Packer::new(packing));
         let heartbeat = Heartbeat::new(Arc::downgrade(&calls), lease);
         let closed = AtomicBool::new(false);
-        let meant = OnceLock::new();
-        Lab { shared: Arc::new(Shared { calls, lease, heartbeat, seen, packer, meant, closed }) }
+        let (meant, cluster, opened) = (OnceLock::new(), OnceLock::new(), Mutex::default());
+        Lab {
+            shared: Arc::new(Shared {
+                calls,
+                lease,
+                heartbeat,
+                seen,
+                packer,
+                meant,
+                cluster,
+                opened,
+                closed,
+            }),
+        }
     }
 
     /// The tuple space without a name; of a connection to `quintet://CLUSTER/SPACE` the one that this names.
@@ -140,6 +156,31 @@ impl Lab {
         Ok(self)
     }
 
+    /// From now on the spaces that the machines of a cluster keep are found by it as well.
+    pub(crate) fn of_cluster(self, kept: KeptSpaces) -> Lab {
+        self.shared.cluster.get_or_init(|| kept);
+        self
+    }
+
+    /// The spaces that the machines of its cluster keep on their disks; none for what is no connection to a cluster (`quintet://NAME`).
+    #[must_use]
+    pub fn cluster_spaces(&self) -> Option<&KeptSpaces> {
+        self.shared.cluster.get()
+    }
+
+    /// A space with a connection of its own, which ends with this one.
+    pub(crate) fn with(&self, space: Space) -> Space {
+        let mut opened = self.shared.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        opened.retain(|other| other.strong_count() > 0);
+        opened.push(Arc::downgrade(&space.lab().shared));
+        drop(opened);
+        // Whoever closed it meanwhile looked before.
+        if self.is_closed() {
+            space.lab().close();
+        }
+        space
+    }
+
     /// Calls of handlers in other processes that use the same space, and handlers of one's own.
     #[must_use]
     pub fn messaging(&self) -> Messaging {
@@ -159,10 +200,18 @@ impl Lab {
     /// answered before can still be collected. A lab in this process ends with its tuples. A second call does nothing.
     pub fn close(&self) {
         self.shared.closed.store(true, Ordering::Release);
+        let opened = core::mem::take(&mut *self.shared.opened.lock().unwrap_or_else(PoisonError::into_inner));
+        opened.iter().filter_map(Weak::upgrade).for_each(|shared| Lab { shared }.close());
         self.shared.end_heartbeat();
         close(&self.shared.calls);
         // Who closes may end without dropping it.
         self.shared.seen.histograms.iter().for_each(Histograms::flush);
+    }
+
+    /// Whether both are handles of one connection.
+    #[must_use]
+    pub fn is_same(&self, other: &Lab) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
     }
 
     /// Whether it was closed.

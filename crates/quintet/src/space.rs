@@ -41,6 +41,12 @@ impl Space {
         self.name.as_deref().map(|name| (self.number, name.clone()))
     }
 
+    /// The connection over which it is asked. A space that a cluster's machines keep has one of its own.
+    #[must_use]
+    pub fn lab(&self) -> &Lab {
+        &self.lab
+    }
+
     /// What it is called; none: it is the space without a name.
     #[must_use]
     pub fn name(&self) -> Option<&str> {

@@ -2,21 +2,26 @@
 
 use crate::pending::{Outcome, Pending};
 use crate::space::unexpected;
-use crate::{Error, Lab, Space};
+use crate::{Error, KeptSpace, KeptSpaces, Lab, Policy, Space};
 use quintet_errors::Code;
 use quintet_tuple_space::{
     Request, SpaceInfo, SpaceName, SpaceNumber, SpaceRights, SpaceSettings, SpacesPage, SpacesRequest,
 };
 
 impl Lab {
-    /// The space of this name, which somebody has created.
+    /// The space of this name, which somebody has created: of a connection to a cluster (`quintet://NAME`) one that its machines keep on their disks, with a connection of
+    /// its own, or else one beside the cluster's own.
     ///
     /// # Errors
     /// [`Code::NoSuchSpace`], whose text names those that are there; [`Code::NotAllowed`]: its creation named others; [`Code::BadValue`] for what
     /// is no name ([`SpaceName`]); or the server is gone.
     pub fn named_space(&self, name: &str) -> Result<Space, Error> {
         let name = parsed(name)?;
-        self.space_of(&SpacesRequest::Open(name))
+        let kept = self.cluster_spaces().map(|kept| kept.open(&name)).transpose()?.flatten();
+        match kept {
+            Some(space) => Ok(self.with(space)),
+            None => self.space_of(&SpacesRequest::Open(name)),
+        }
     }
 
     /// Creates a space, and opens it. One that is there with the same settings is as good: several processes may begin with this.
@@ -35,7 +40,11 @@ impl Lab {
     /// # Ok::<(), quintet::Error>(())
     /// ```
     ///
+    /// Of a connection to a cluster (`quintet://NAME`), one that is [`Policy::Logged`] or [`Policy::Replicated`] is kept by machines of the cluster on their disks, as
+    /// `quintet space create` has it ([`KeptSpaces::create`]); it is there when this returns.
+    ///
     /// # Errors
+    /// As [`KeptSpaces::create`] of such a space.
     /// [`Code::SpaceExists`]: it is there with other settings. [`Code::SpaceFull`]: the server has no room for its quota, or for one more space.
     /// [`Code::BadValue`]: no name, or a policy that the server cannot keep. [`Code::TooLarge`]: more identities than
     /// [`SpaceRights::MAX_IDENTITIES`]. Anybody may create a space for others; its use is [`Code::NotAllowed`] then.
@@ -48,7 +57,18 @@ impl Lab {
             );
             return Err(Error::new(Code::TooLarge, text));
         }
-        self.space_of(&SpacesRequest::Create(parsed(name)?, settings.clone()))
+        let name = parsed(name)?;
+        match self.cluster_spaces() {
+            Some(kept) if settings.policy != Policy::Volatile => {
+                return Ok(self.with(kept.create(&name, settings, || self.spaces())?));
+            }
+            Some(kept) if kept.all()?.iter().any(|there| there.name == name.as_str()) => {
+                let text = format!("the cluster's machines keep a space {name} already");
+                return Err(Error::new(Code::SpaceExists, text));
+            }
+            _ => {}
+        }
+        self.space_of(&SpacesRequest::Create(name, settings.clone()))
     }
 
     /// Removes a space with its tuples. Who waits in it, and who asks it later, gets [`Code::NoSuchSpace`].
@@ -56,10 +76,24 @@ impl Lab {
     /// # Errors
     /// [`Code::NoSuchSpace`], [`Code::NotAllowed`], [`Code::BadValue`] as [`Lab::named_space`].
     pub fn remove_space(&self, name: &str) -> Result<(), Error> {
-        self.ask_spaces(&SpacesRequest::Remove(parsed(name)?)).map(drop)
+        let name = parsed(name)?;
+        let is_kept = self.kept_spaces()?.iter().any(|there| there.name == name.as_str());
+        match self.cluster_spaces() {
+            Some(kept) if is_kept => kept.remove(&name).map(drop),
+            _ => self.ask_spaces(&SpacesRequest::Remove(name)).map(drop),
+        }
     }
 
-    /// All named spaces, by name: what each was made with, and how it is. Read a page at a time: of what is created or removed meanwhile, some
+    /// The spaces that the machines of the cluster keep on their disks, by name, as this machine's agent knows them: nobody is asked. None for what is no connection to a
+    /// cluster.
+    ///
+    /// # Errors
+    /// As [`KeptSpaces::all`].
+    pub fn kept_spaces(&self) -> Result<Vec<KeptSpace>, Error> {
+        self.cluster_spaces().map_or_else(|| Ok(Vec::new()), KeptSpaces::all)
+    }
+
+    /// All named spaces of its server, by name; those that a cluster's machines keep are in [`Lab::kept_spaces`]. What each was made with, and how it is. Read a page at a time: of what is created or removed meanwhile, some
     /// may be missing. A server from before named spaces has none.
     ///
     /// # Errors

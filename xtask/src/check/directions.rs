@@ -92,9 +92,11 @@ const EDGES: &[(&str, &[&str])] = &[
             "resume",
             "kernel",
             "tuple-space",
+            "membership",
             "link",
             "stack",
             "runtime",
+            "agent",
         ],
     ),
     // Tools.

@@ -95,7 +95,7 @@ from quintet.errors import (
     WrongCluster,
 )
 from quintet.registration import register_with_joblib
-from quintet.status import NamedSpace, SignatureStatus, Status
+from quintet.status import KeptSpace, NamedSpace, SignatureStatus, Status
 
 if TYPE_CHECKING:
     from quintet import aio, simulate
@@ -103,7 +103,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEAD_LETTER", "MAX_BYTES", "MAX_FIELDS",
-    "ArrayFormal", "Begin", "Call", "Executor", "Group", "Handler", "Lab", "Lease", "Messaging", "NamedSpace", "Pending", "PendingMessage",
+    "ArrayFormal", "Begin", "Call", "Executor", "Group", "Handler", "KeptSpace", "Lab", "Lease", "Messaging", "NamedSpace", "Pending", "PendingMessage",
     "Range", "Recipient", "Server", "SignatureStatus", "Space", "Status",
     "aio", "array", "between", "connect", "empty", "errors", "prefix", "serve", "simulate",
     "AddressInUse", "BadFile", "BadValue", "Busy", "Cancelled", "Closed", "Code", "Conflict", "DuplicateNode", "Error", "IntegerOverflow", "LeaseLost",

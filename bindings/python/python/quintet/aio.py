@@ -18,7 +18,7 @@ from quintet._native import Pending
 from quintet.aio_messaging import Messaging
 from quintet.listing import ListedTuple
 from quintet.progress import Progress
-from quintet.status import NamedSpace, Status
+from quintet.status import KeptSpace, NamedSpace, Status
 from quintet.watching import AsyncWatch
 
 
@@ -61,6 +61,10 @@ class Lab:
         """The named spaces, by name."""
         return await asyncio.get_running_loop().run_in_executor(None, self.native.spaces)
 
+    async def kept_spaces(self) -> list[KeptSpace]:
+        """The spaces that machines of the lab's cluster keep on their disks, by name."""
+        return self.native.kept_spaces()
+
     def close(self) -> None:
         """Ends the connection; what is awaited ends with Closed. To be called in the event loop."""
         self._progress.close()
@@ -78,9 +82,10 @@ class Space:
         self._progress = progress or Progress(lab)
 
     def _beside(self, native: _native.Space) -> Space:
-        """Another space of the same connection."""
+        """Another space of the same connection, or with one of its own."""
         space = Space.__new__(Space)
-        space._native, space._progress = native, self._progress
+        space._native, own = native, native._own_lab()
+        space._progress = self._progress if own is None else self._progress.beside(own)
         return space
 
     async def __call__(self, name: str) -> Space:

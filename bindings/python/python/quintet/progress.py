@@ -33,6 +33,13 @@ class Progress:
         self._under_way: set[Callable[[], None]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._fd = -1
+        self._others: list[Progress] = []
+
+    def beside(self, lab: _native.Lab) -> Progress:
+        """That of a connection which ends with this one."""
+        other = Progress(lab)
+        self._others.append(other)
+        return other
 
     async def run(self, begin: Callable[..., UnderWay], *arguments: Any) -> Any:
         """Begins something and awaits its outcome. Cancelled, it is dropped before it is done."""
@@ -75,6 +82,8 @@ class Progress:
         self._rest()
         for tell in self._under_way:
             tell()
+        for other in self._others:
+            other.close()
 
     def _go_on(self) -> None:
         try:

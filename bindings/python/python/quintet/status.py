@@ -94,3 +94,19 @@ class NamedSpace:
     """Leases held."""
     parked: int
     """Requests that wait for room."""
+
+
+@dataclass(frozen=True)
+class KeptSpace:
+    """A space that machines of a cluster keep on their disks, as `Lab.kept_spaces` lists it."""
+
+    name: str
+    """What it is called."""
+    policy: str
+    """"logged", or "replicated=N"."""
+    max_bytes: int
+    """Bytes that it may hold."""
+    max_tuples: int
+    """Tuples that it may hold."""
+    nodes: tuple[int, ...]
+    """The numbers of the machines that keep it."""

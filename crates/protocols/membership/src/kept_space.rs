@@ -117,11 +117,11 @@ impl View {
         self.spaces.get(name).is_some_and(|space| space.number == number)
     }
 
-    /// Whether members keep just that.
+    /// Whether as many members keep just that, whichever they are: of several who ask for one at once, each names its own machine first.
     pub(crate) fn keeps_as(&self, new: &NewSpace) -> bool {
         self.spaces.get(&new.name).is_some_and(|kept| {
             let KeptSpace { replicas, max_bytes, max_tuples, .. } = kept;
-            (replicas, *max_bytes, *max_tuples) == (&new.replicas, new.max_bytes, new.max_tuples)
+            (replicas.len(), *max_bytes, *max_tuples) == (new.replicas.len(), new.max_bytes, new.max_tuples)
         })
     }
 }

@@ -128,6 +128,13 @@ impl Arguments {
     }
 }
 
+impl CreateArguments {
+    fn settings(&self, allow: Option<SpaceRights>) -> SpaceSettings {
+        let (max_bytes, max_tuples) = (self.max_bytes.unwrap_or(0), self.max_tuples.unwrap_or(0));
+        SpaceSettings { policy: self.policy, max_bytes, max_tuples, allow }
+    }
+}
+
 /// A name, or in words why it is none.
 fn name(text: &str) -> Result<SpaceName, String> {
     text.parse().map_err(|error: quintet::SpaceNameError| error.to_string())
@@ -158,13 +165,7 @@ fn run_create(create: &CreateArguments) -> Result<ExitCode, Error> {
         }
         _ => {}
     }
-    let allow = rights(create)?;
-    let settings = SpaceSettings {
-        policy: create.policy,
-        max_bytes: create.max_bytes.unwrap_or(0),
-        max_tuples: create.max_tuples.unwrap_or(0),
-        allow,
-    };
+    let settings = create.settings(rights(create)?);
     let lab = connect(&create.which.space)?;
     lab.create_space(create.name.as_str(), &settings)?;
     show(&create.which, &create.name)
@@ -238,18 +239,34 @@ fn names(which: &Which) -> BTreeMap<Identity, String> {
 }
 
 fn run_list(which: &Which) -> Result<ExitCode, Error> {
-    let spaces = connect(&which.space)?.spaces()?;
     let cluster = cluster(which)?;
+    let spaces = match connect(&which.space).and_then(|lab| lab.spaces()) {
+        // What the machines keep needs nothing of the one that serves the others.
+        Err(error) if cluster.is_some() && is_lost(&error) => Err(error),
+        asked => Ok(asked?),
+    };
     if which.json {
         let names = names(which);
-        let spaces: Vec<Value> = spaces.iter().map(|space| as_json(space, &names)).collect();
         let kept = cluster.map_or_else(|| Ok(json!([])), |cluster| cluster.as_json())?;
-        print_json(&json!({"spaces": spaces, "kept": kept}))?;
+        let (spaces, why) = match spaces {
+            Ok(spaces) => (spaces.iter().map(|space| as_json(space, &names)).collect(), Value::Null),
+            Err(error) => (Value::Null, error.to_string().into()),
+        };
+        print_json(&json!({"spaces": spaces, "unreachable": why, "kept": kept}))?;
     } else {
         let kept = cluster.map_or_else(|| Ok(String::new()), |cluster| cluster.as_table())?;
-        print(&(as_table(&spaces) + &kept))?;
+        let spaces = match spaces {
+            Ok(spaces) => as_table(&spaces),
+            Err(error) => format!("volatile spaces cannot be listed: {error}\n"),
+        };
+        print(&(spaces + &kept))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether nobody serves there.
+fn is_lost(error: &Error) -> bool {
+    matches!(error.code(), Code::Unreachable | Code::PeerDied | Code::PeerSilent)
 }
 
 fn show(which: &Which, name: &SpaceName) -> Result<ExitCode, Error> {

@@ -3,7 +3,7 @@
 use crate::account::{drain, kills_under_clients, number};
 use crate::cluster::machine::{Machine, object};
 use crate::tool::{LONG, text, wait_until, wait_until_gone};
-use quintet::{Code, Lab, LinkConfig, Space, SpaceAddress, template, tuple};
+use quintet::{Code, Lab, LinkConfig, Policy, Space, SpaceAddress, SpaceSettings, template, tuple};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::net::TcpListener;
@@ -135,16 +135,86 @@ fn a_policy_that_cannot_be_met_is_refused_and_leaves_nothing() {
 
 #[test]
 #[ignore = "waits for ten seconds: make kill"]
-fn a_space_that_is_not_served_in_time_is_removed_again() {
+fn a_space_that_is_not_served_in_time_stays_agreed_and_is_served_when_it_can_be() {
     let a = Machine::founded();
     let host = a.place.trim_end_matches(":7400").to_owned();
     let taken = TcpListener::bind((host.as_str(), 7402)).unwrap();
     let create = ["space", "create", "orders", "--policy", "logged"];
-    a.is_refused(&create, 69, &["kept by a", "removed again", "agent.log"]);
+    a.is_refused(&create, 69, &["is agreed, and not served", "agent.log", "quintet space remove orders"]);
     assert!(told(&a).contains("is to keep the space orders, and cannot"), "{}", told(&a));
-    wait_until(|| kept(&a).is_empty());
     drop(taken);
     a.does(&create);
+}
+
+/// Each names its own machine first, and none removes what the other has made.
+#[test]
+fn two_that_create_a_space_at_once_have_the_same_one() {
+    let [a, b, _c] = three();
+    let create = ["space", "create", "orders", "--policy", "replicated=3", "--json"];
+    let [of_a, of_b] = std::thread::scope(|scope| {
+        [&a, &b]
+            .map(|machine| scope.spawn(|| object(&machine.does(&create))))
+            .map(|made| made.join().unwrap())
+    });
+    assert_eq!(of_a["machines"], of_b["machines"]);
+    space(&a, "orders").out(tuple!["order", 7i64]).unwrap();
+    assert_eq!(space(&b, "orders").take(&template!["order", ?i64]).unwrap(), tuple!["order", 7i64]);
+}
+
+fn lab(on: &Machine) -> Lab {
+    let address: SpaceAddress = format!("quintet://{}", on.lab().display()).parse().unwrap();
+    let link = LinkConfig { resume_window: LONG, ..LinkConfig::default() };
+    Lab::connect_with(address, 0, LEASE, link).unwrap()
+}
+
+#[test]
+fn programs_create_find_list_and_remove_spaces_that_a_cluster_keeps() {
+    let a = Machine::founded();
+    let b = Machine::joined("b", &a);
+    let (on_a, on_b) = (lab(&a), lab(&b));
+    let settings = SpaceSettings { policy: Policy::Logged, ..SpaceSettings::default() };
+    let orders = on_b.create_space("orders", &settings).unwrap();
+    orders.out(tuple!["order", 7i64]).unwrap();
+    assert_eq!(on_b.space().count(&template!["order", ?i64]).unwrap(), 0, "another space");
+    wait_until(|| on_a.named_space("orders").is_ok());
+    let found = on_a.named_space("orders").unwrap();
+    assert_eq!(found.take(&template!["order", ?i64]).unwrap(), tuple!["order", 7i64]);
+    assert_eq!(found.name(), Some("orders"));
+    // Whoever comes second has the same one, and no other.
+    assert_eq!(on_b.create_space("orders", &settings).unwrap().status().unwrap().tuples, 0);
+    let others = [
+        SpaceSettings { max_tuples: 7, ..settings.clone() },
+        SpaceSettings { policy: Policy::Volatile, ..settings.clone() },
+    ];
+    for other in others {
+        assert_eq!(on_a.create_space("orders", &other).map(drop).unwrap_err().code(), Code::SpaceExists);
+    }
+    let three = SpaceSettings { policy: Policy::Replicated(3), ..settings };
+    let error = on_a.create_space("jobs", &three).map(drop).unwrap_err();
+    assert!(error.code() == Code::BadValue && error.text().contains("the cluster has 2"), "{error}");
+    let listed = on_a.kept_spaces().unwrap();
+    assert_eq!((listed.len(), &*listed[0].name, listed[0].policy), (1, "orders", Policy::Logged));
+    assert!(on_a.spaces().unwrap().is_empty());
+
+    // The machine that serves the cluster's own space is down: what others keep is there, and is listed.
+    kill(&a);
+    orders.out(tuple!["order", 8i64]).unwrap();
+    let list = object(&b.does(&["space", "list", "--json"]));
+    assert!(list["spaces"].is_null() && list["unreachable"].is_string(), "{list}");
+    assert_eq!(list["kept"][0]["name"], "orders");
+    assert!(b.does(&["space", "list"]).contains("volatile spaces cannot be listed"));
+    a.up();
+    let again = lab(&b);
+    // A majority of the voters agrees.
+    wait_until(|| again.remove_space("orders").is_ok());
+    assert_eq!(again.named_space("orders").map(drop).unwrap_err().code(), Code::NoSuchSpace);
+
+    // A space ends with the connection through which it was opened.
+    let last =
+        again.create_space("last", &SpaceSettings { policy: Policy::Logged, ..SpaceSettings::default() });
+    let last = last.unwrap();
+    again.close();
+    assert_eq!(last.out(tuple!["x"]).unwrap_err().code(), Code::Closed);
 }
 
 /// Agents that are killed so often, one after the other, under clients of a space that they keep.

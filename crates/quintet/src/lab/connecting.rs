@@ -4,7 +4,7 @@ use super::{Lab, SHORTEST_LEASE, Seen};
 use crate::pending::Pending;
 use crate::space_address::Located;
 use crate::stack::{self, StackConfig};
-use crate::{Error, LinkConfig, SpaceAddress, histograms, life, trace};
+use crate::{Error, KeptSpaces, LinkConfig, SpaceAddress, histograms, life, trace};
 use quintet_contract::{NodeId, Protocol, Span};
 use quintet_errors::Code;
 use quintet_link::{End, LinkAddress};
@@ -63,6 +63,10 @@ impl Lab {
         let located = address.locate(&|name| std::env::var_os(name))?;
         let lab = Lab::connect_at(&address, &located, cluster, lease, link)
             .map_err(|error| located.explained(error))?;
+        let lab = match located.cluster_folder() {
+            Some(folder) => lab.of_cluster(KeptSpaces::of(folder.to_owned(), lease, link)),
+            None => lab,
+        };
         match &located.space {
             Some(name) => lab.meaning(name),
             None => Ok(lab),

@@ -136,6 +136,14 @@ impl Located {
         Located { address, replicas: Vec::new(), cluster: None, space: None, of: Known::Nothing }
     }
 
+    /// The folder of the cluster whose own space it is, or one with a name beside that.
+    pub(crate) fn cluster_folder(&self) -> Option<&Path> {
+        match &self.of {
+            Known::Served(folder, _) => Some(folder),
+            Known::Nothing | Known::Kept(..) => None,
+        }
+    }
+
     /// Whether it is the space that a cluster's agent serves, which ends with that.
     pub(crate) fn ends_with_its_agent(&self) -> bool {
         matches!(self.of, Known::Served(..))

@@ -88,14 +88,17 @@ fn run(arguments: &Arguments) -> Result<Vec<Cell>, String> {
     let with_clinda =
         |clinda: &FrontEnd| Row { clinda: Some(clinda.clone()), ..Row::alone(&arguments.drivers[0]) };
     rows.extend(arguments.clinda.as_ref().map(with_clinda));
+    let (placements, variables) = placements(arguments)?;
+    // Drivers stay from one placement to the next: to start one takes longer than most behaviours.
+    let mut players: Vec<Player> = rows.iter().map(|row| row.player(&variables)).collect();
     let mut cells = Vec::new();
-    for (mut placement, variables) in placements(arguments)? {
-        for row in &rows {
+    for mut placement in placements {
+        for (row, player) in rows.iter().zip(&mut players) {
             if row.is_of_several() && placement.name() == "embedded" {
                 continue;
             }
-            let (name, mut player) = (row.name(), row.player(&variables));
-            let cell = play(name, &mut player, placement.as_mut(), &behaviours, &|failure| {
+            let name = row.name();
+            let cell = play(name, player, placement.as_mut(), &behaviours, &|failure| {
                 eprintln!("{name}: {failure}");
             });
             eprintln!("{} {}: {:.1} s", cell.front_end, cell.placement, cell.took.as_secs_f64());
@@ -135,8 +138,8 @@ impl Row {
     }
 }
 
-/// A placement, and what drivers find in their environment there.
-type Prepared = (Box<dyn Placement>, Vec<(String, PathBuf)>);
+/// The placements, and what drivers find in their environment for them.
+type Prepared = (Vec<Box<dyn Placement>>, Vec<(String, PathBuf)>);
 
 const LINKS: [Link; 8] = [
     Link::SharedMemory,
@@ -149,17 +152,17 @@ const LINKS: [Link; 8] = [
     Link::Managers,
 ];
 
-fn placements(arguments: &Arguments) -> Result<Vec<Prepared>, String> {
-    let mut placements: Vec<Prepared> = vec![(Box::new(Embedded), Vec::new())];
+fn placements(arguments: &Arguments) -> Result<Prepared, String> {
+    let (mut placements, mut variables): Prepared = (vec![Box::new(Embedded)], Vec::new());
     for link in LINKS {
         let mut served = Served::over(link)?;
-        let variables = served.variables()?;
-        placements.push((Box::new(served), variables));
+        variables.extend(served.variables()?);
+        placements.push(Box::new(served));
     }
-    placements.push((Box::new(Replicated::new()?), Vec::new()));
+    placements.push(Box::new(Replicated::new()?));
     if let Some(quintet) = arguments.quintet.as_ref().filter(|_| "cluster".contains(&arguments.on)) {
-        placements.push((Box::new(Cluster::found(quintet)?), Vec::new()));
+        placements.push(Box::new(Cluster::found(quintet)?));
     }
-    placements.retain(|(placement, _)| placement.name().contains(&arguments.on));
-    Ok(placements)
+    placements.retain(|placement| placement.name().contains(&arguments.on));
+    Ok((placements, variables))
 }

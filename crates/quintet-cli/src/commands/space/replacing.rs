@@ -1,6 +1,6 @@
 //! Another machine in the place of one that keeps a space.
 
-use super::kept::{Cluster, PAUSE, SETTLING_LIMIT};
+use super::kept::Cluster;
 use crate::commands::cluster::refused;
 use quintet::{Code, Error, SpaceName};
 use quintet_agent::Membership;
@@ -11,6 +11,10 @@ use std::time::{Duration, Instant};
 
 /// How long the command waits until the new machine has the tuples.
 const COPYING_LIMIT: Duration = Duration::from_secs(60);
+/// How long this machine's agent may take to write where the space is then.
+const WRITING_LIMIT: Duration = Duration::from_secs(10);
+/// Between two looks at either.
+const PAUSE: Duration = Duration::from_millis(20);
 
 impl Cluster {
     /// Has `to` keep a space in the place of `from`, and waits until it has the tuples.
@@ -60,7 +64,7 @@ impl Cluster {
 
     /// What this machine's programs are told of where the space is follows the view.
     fn wait_until_written(&self, name: &SpaceName, node: NodeId) -> Result<(), Error> {
-        let until = Instant::now() + SETTLING_LIMIT;
+        let until = Instant::now() + WRITING_LIMIT;
         while !self.space(name)?.is_some_and(|space| space.replicas.contains(&node.0)) {
             if Instant::now() > until {
                 let text =

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
@@ -16,7 +17,7 @@ import pytest
 from conftest import LONG_S
 
 import quintet
-from quintet import presence
+from quintet import aio, presence
 
 
 def command() -> str | None:
@@ -152,6 +153,35 @@ def test_the_end_of_the_serving_agent_is_told_with_what_to_do(machines, monkeypa
             take.result(LONG_S)
     with pytest.raises(quintet.Unreachable, match="node 0.*quintet up"):
         quintet.connect("quintet://lab")
+
+
+def test_a_space_that_machines_keep_is_created_found_listed_and_removed(machines, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(machines[0].home))
+    with quintet.connect("quintet://lab") as lab:
+        orders = lab.create_space("orders", policy="logged")
+        orders.out("order", 7)
+        assert lab.space.count("order", int) == 0 and orders.name == "orders"
+        assert [(kept.name, kept.policy, kept.nodes) for kept in lab.kept_spaces()] == [("orders", "logged", (0,))]
+        assert lab.spaces() == []
+        with pytest.raises(quintet.SpaceExists):
+            lab.create_space("orders", policy="logged", max_tuples=7)
+        assert asyncio.run(take_from("orders")) == ("order", 7)
+        lab.remove_space("orders")
+        with pytest.raises(quintet.NoSuchSpace):
+            lab.space("orders")
+        last = lab.create_space("last", policy="logged")
+    with pytest.raises(quintet.Closed):
+        last.out("x")
+
+
+async def take_from(name: str) -> tuple[object, ...]:
+    """In an event loop, where what is awaited goes on over the connection of its own that the space has."""
+    async with aio.connect("quintet://lab") as lab:
+        space = await lab.space(name)
+        waiting = asyncio.ensure_future(space.take("later", int))
+        await space.out("later", 1)
+        assert await waiting == ("later", 1)
+        return await space.take("order", int)
 
 
 def test_what_is_no_cluster_here_is_refused(tmp_path, monkeypatch):

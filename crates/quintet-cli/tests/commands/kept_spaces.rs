@@ -150,15 +150,16 @@ fn a_space_that_is_not_served_in_time_stays_agreed_and_is_served_when_it_can_be(
 #[test]
 fn two_that_create_a_space_at_once_have_the_same_one() {
     let [a, b, _c] = three();
-    let create = ["space", "create", "orders", "--policy", "replicated=3", "--json"];
+    let labs = [lab(&a), lab(&b)];
+    let settings = SpaceSettings { policy: Policy::Replicated(3), ..SpaceSettings::default() };
     let [of_a, of_b] = std::thread::scope(|scope| {
-        [&a, &b]
-            .map(|machine| scope.spawn(|| object(&machine.does(&create))))
-            .map(|made| made.join().unwrap())
+        labs.each_ref()
+            .map(|lab| scope.spawn(|| lab.create_space("orders", &settings)))
+            .map(|made| made.join().unwrap().unwrap())
     });
-    assert_eq!(of_a["machines"], of_b["machines"]);
-    space(&a, "orders").out(tuple!["order", 7i64]).unwrap();
-    assert_eq!(space(&b, "orders").take(&template!["order", ?i64]).unwrap(), tuple!["order", 7i64]);
+    of_a.out(tuple!["order", 7i64]).unwrap();
+    assert_eq!(of_b.take(&template!["order", ?i64]).unwrap(), tuple!["order", 7i64]);
+    assert_eq!(labs[0].kept_spaces().unwrap(), labs[1].kept_spaces().unwrap());
 }
 
 fn lab(on: &Machine) -> Lab {

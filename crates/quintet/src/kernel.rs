@@ -58,7 +58,7 @@ impl Kernel {
     ///
     /// # Errors
     /// [`Code::BadValue`]: no address to listen at, one over TLS (a kernel is for processes of this user on this machine), one without a port for
-    /// each manager; or the space is replicated: its clients look for the replica that leads themselves; or it is a named one of its server, whose programs
+    /// each manager; or the space is replicated: its clients look for the replica that leads themselves; or its managers are in processes of their own; or it is a named one of its server, whose programs
     /// name it. An address cannot be listened at; and
     /// what [`Lab::connect`](crate::Lab::connect) fails with.
     pub fn start(

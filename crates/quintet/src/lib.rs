@@ -109,7 +109,9 @@ pub use quintet_tuple_space::{
     Template, TemplateShape, TooLarge, Tuple, TupleEvent, Type, Value, ValueError, ValueRange,
     WaitingRequest, Witness, template, tuple,
 };
-pub use serve::{CodeWatch, LeaderSink, Replication, ServeConfig, Server, ServerMeter};
+pub use serve::{
+    CodeWatch, LeaderSink, ManagersSink, OtherManagers, Partitioning, Replication, ServeConfig, Server, ServerMeter,
+};
 pub use space::Space;
 pub use space_address::SpaceAddress;
 pub use space_log::{LogSink, SpaceLog};

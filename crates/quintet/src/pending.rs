@@ -113,19 +113,19 @@ impl Pending {
         }
     }
 
-    /// How many managers the space has: asks how it is, and if it is one of several, the directory.
-    pub(crate) fn managers(lab: &Lab) -> Result<u8, Error> {
+    /// Where each manager of the space listens, as it says, empty where it does not: asks how it is, and if it is one of several, the directory.
+    pub(crate) fn managers(lab: &Lab) -> Result<Vec<String>, Error> {
         let calls = &lab.shared.calls;
         match answer(calls, &Pending::ask(lab, SpaceNumber::UNNAMED, &Request::Status)?)? {
             Answer::Moved(_) => {}
-            other => return outcome(other, None, None).map(|_| 1),
+            other => return outcome(other, None, None).map(|_| vec![String::new()]),
         }
         let failed = |error| Error::of_call(&error, calls.lost());
         let writer = |out: &mut dyn Outbox, to, token, _| ask_routes(out, to, token);
         let slot = calls.begin(&writer).map_err(failed)?;
         match answer(calls, &Pending::of_slot(lab, SpaceNumber::UNNAMED, slot).received())? {
-            Answer::Routes(routes) => Ok(u8::try_from(routes.addresses.len()).unwrap_or(u8::MAX)),
-            other => outcome(other, None, None).map(|_| 1),
+            Answer::Routes(routes) => Ok(routes.addresses),
+            other => outcome(other, None, None).map(|_| vec![String::new()]),
         }
     }
 

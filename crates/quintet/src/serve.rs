@@ -12,6 +12,7 @@ use crate::{
     SpaceLog, SpacesConfig, Tracer,
 };
 use managers::Spread;
+pub use managers::{ManagersSink, OtherManagers, Partitioning};
 use quintet_contract::{Identity, Input, Outbox, Protocol, Span, Time, Token};
 use quintet_durable::LoggedConfig;
 use quintet_errors::Code;
@@ -19,7 +20,7 @@ use quintet_link::{LinkAddress, Listener, listen};
 use quintet_replicated::Leader;
 use quintet_replicated::codec::LEADER;
 use quintet_runtime::{Instance, Node, NodeHandle, Redial, Services};
-use quintet_tuple_space::codec::NOT_GRANTED;
+use quintet_tuple_space::codec::{MANAGERS_NEWS, NOT_GRANTED};
 use quintet_wire::Decode;
 use quintet_wire::registry::{LOG_NEWS, PORT_CALLERS, PORT_SESSION};
 pub use replication::{LeaderSink, Replication};
@@ -54,6 +55,8 @@ pub struct ServeConfig {
     /// Over how many managers the space is spread, each on a thread of its own; 0 and 1: one. The others listen beside the first: at its path with
     /// `.1`, `.2` behind it, or at the next ports. With several there is no log and no recording.
     pub managers: u8,
+    /// Which of several managers of a space this process serves, where each is served by a process of its own; without a log and a recording.
+    pub partitioning: Option<Partitioning>,
     /// Where the space keeps a log of all that it is given: then what it has acknowledged outlives this process. Without it the space ends with the server.
     pub log: Option<SpaceLog>,
 }
@@ -61,7 +64,7 @@ pub struct ServeConfig {
 /// What keys the hashes of all replicas.
 const SEED_OF_REPLICAS: u64 = 1;
 
-/// For how long a replica tries to reach another one: as long as it runs.
+/// For how long a replica, or a manager, tries to reach another one: as long as it runs.
 const REACHED_FOR: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 
 /// Is told whom a space has refused.
@@ -133,6 +136,10 @@ impl Server {
     /// As [`Server::start`], of the first address that cannot be listened at: then nothing is served.
     pub fn start_at(addresses: &[LinkAddress], config: &ServeConfig) -> Result<Server, Error> {
         config.replication.as_ref().map_or(Ok(()), |replication| replication.check(config.log.as_ref()))?;
+        if let Some(partitioning) = &config.partitioning {
+            partitioning.check(config)?;
+            return Server::start_one(addresses, config, Some(Spread::of(partitioning, config.cluster)));
+        }
         let managers = config.managers.max(1);
         if managers == 1 {
             return Server::start_one(addresses, config, None);
@@ -141,7 +148,7 @@ impl Server {
         let seed = life::random();
         let mut started = (0..managers).map(|me| {
             let own = managers::addresses(addresses, me)?;
-            Server::start_one(&own, config, Some(Spread { me, managers, seed, first: addresses }))
+            Server::start_one(&own, config, Some(Spread::beside(&addresses[0], (me, managers), seed)?))
         });
         let mut first = started.next().expect("there are several")?;
         first.others = started.collect::<Result<_, _>>()?;
@@ -151,7 +158,7 @@ impl Server {
     fn start_one(
         addresses: &[LinkAddress],
         config: &ServeConfig,
-        spread: Option<Spread<'_>>,
+        spread: Option<Spread>,
     ) -> Result<Server, Error> {
         let locked = config.log.as_ref().map(|log| LockedLog::open(&log.folder)).transpose()?;
         let listeners = addresses.iter().map(listen).collect::<Result<Vec<_>, _>>()?;
@@ -274,6 +281,7 @@ struct Watchman {
     refused: Option<RefusalSink>,
     log: Option<LogWatch>,
     leader: Option<LeaderSink>,
+    managers: Option<ManagersSink>,
     /// Which of the replicas this one is, and what it says when it begins to lead: before, nothing that is said to it is agreed on.
     replica: Option<u8>,
     grants: SaidGrants,
@@ -297,6 +305,10 @@ impl Protocol for Watchman {
                     grants.iter().for_each(|grants| say_grants(&self.node, grants));
                 }
             }
+            (MANAGERS_NEWS, ..) => {
+                let news = OtherManagers::of(&frame);
+                self.managers.iter().zip(news).for_each(|(told, news)| told(news));
+            }
             (LOG_NEWS, _, Some(log)) if LogNews::decode_all(frame.body).is_ok_and(|news| log.hear(&news)) => {
                 self.node.stop();
             }
@@ -316,7 +328,7 @@ fn node(
     locked: Option<LockedLog>,
     log: Option<LogWatch>,
     grants: SaidGrants,
-    spread: Option<Spread<'_>>,
+    spread: Option<Spread>,
 ) -> std::io::Result<Node> {
     // Replicas do the same with the same, and are made alike: all of them hash by one key, which is no secret.
     let space = match config.replication {
@@ -343,7 +355,7 @@ fn node(
         .as_ref()
         .map(|replication| replication.config(config.cluster, stack_config.incarnation, life::random()));
     stack_config.log = locked.as_ref().map(|_| LoggedConfig::new(config.cluster, stack::SPACE));
-    stack_config.managers = spread.map(|spread| spread.config());
+    stack_config.managers = spread.as_ref().map(Spread::config);
     let mut instance = Instance::new(match spread {
         Some(_) => stack::served_manager(&stack_config),
         None => stack::served(&stack_config),
@@ -367,11 +379,13 @@ fn node(
     config.events.iter().for_each(|sink| node.set_events(Arc::clone(sink)));
     config.replication.iter().filter_map(Replication::naming).for_each(|rule| node.set_naming(rule));
     node.add(PORT_SESSION, instance);
-    if config.code.is_some() || log.is_some() {
+    let managers = spread.as_ref().and_then(|spread| spread.told.clone());
+    if config.code.is_some() || log.is_some() || managers.is_some() {
         let refused = config.code.as_ref().map(|code| Arc::clone(&code.refused));
         let leader = config.replication.as_ref().and_then(|replication| replication.told.clone());
         let replica = config.replication.as_ref().map(|replication| replication.replica);
-        let watchman = Watchman { refused, log, leader, replica, grants, node: node.handle() };
+        let node_handle = node.handle();
+        let watchman = Watchman { refused, log, leader, managers, replica, grants, node: node_handle };
         node.add(PORT_CALLERS, Instance::new(watchman));
     }
     if let Some(CodeWatch { grants, .. }) = &config.code {
@@ -384,7 +398,7 @@ fn node(
         let redial = Redial { address: address.clone(), window: REACHED_FOR, seed: life::random() };
         node.dial(other, &[(PORT_SESSION, PORT_SESSION)], redial);
     }
-    spread.into_iter().for_each(|spread| spread.dial_earlier(&mut node));
+    spread.iter().for_each(|spread| spread.dial_earlier(&mut node));
     Ok(node)
 }
 

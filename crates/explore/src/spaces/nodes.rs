@@ -133,6 +133,7 @@ impl Spaces {
             me: u8::try_from(birth.node.0 - 1).expect("a few"),
             seed: birth.seed,
             spread_after: SPREAD_AFTER,
+            told: None,
         };
         StackConfig { managers: Some(managers), ..self.of_server(birth) }
     }

@@ -78,7 +78,7 @@ pub use listing::{
     Awaited, ClientState, Cursor, ListedLease, ListedTuple, Operation, Page, PageSize, Rows, Subject,
     WaitingRequest,
 };
-pub use managers::{Class, MAX_CLASSES, MAX_MANAGERS, Routes};
+pub use managers::{Class, MAX_CLASSES, MAX_MANAGERS, ManagersNews, Routes};
 pub use more::{Change, Events, TupleEvent};
 pub use request::{LeaseId, Wait};
 pub use spaces::{
@@ -184,6 +184,8 @@ pub const ROUTES: Kind = TUPLE_SPACE.kind(27);
 pub const MOVED: Kind = TUPLE_SPACE.kind(28);
 /// A page of the tuples that match: [`Collected`].
 pub const COLLECTED: Kind = TUPLE_SPACE.kind(29);
+/// Tells a caller of a manager's own node how it is with the others: [`ManagersNews`]. It answers nothing, and goes over no link.
+pub const MANAGERS_NEWS: Kind = TUPLE_SPACE.kind(30);
 /// Named spaces: [`SpacesPage`].
 pub const SPACE_ROWS: Kind = TUPLE_SPACE.kind(31);
 

@@ -3,7 +3,7 @@
 use crate::codec::{self, Answer};
 use crate::codec::{Migrate, MovedTuple, Route, Transfer};
 use crate::{
-    Manager, ManagersConfig, NotGranted, Router, RouterConfig, Signature, Space, SpaceConfig, Spaces,
+    Manager, ManagersConfig, NotGranted, Refusal, Router, RouterConfig, Signature, Space, SpaceConfig, Spaces,
     SpacesConfig, Template, Tuple,
 };
 use bytes::Bytes;
@@ -64,12 +64,14 @@ pub fn managers(data: &[u8]) {
     let at: Vec<Address> = [0, 1, 2].map(|node| Address::new(node, 16)).to_vec();
     let (callers, me) = (Address::new(9, 1), me % 3);
     let (addresses, spaces) = (vec![String::new(); 3], SpacesConfig { max_spaces: 2, max_bytes: 512 });
-    let config = ManagersConfig { managers: at.clone(), addresses, me, seed: 0, spread_after: 1 };
+    let config = ManagersConfig { managers: at.clone(), addresses, me, seed: 0, spread_after: 1, told: None };
     let mut manager = Manager::new(limits(), spaces, &config);
     let mut router = Router::new(RouterConfig { callers, managers: at.clone(), loss: |_| Code::PeerDied });
     let (mut effects, link) = (Effects::default(), LinkInfo::new(LinkClass::Machine, 1 << 20));
     let up = PeerChange::Up { incarnation: Incarnation(0), link };
     at.iter().for_each(|peer| router.handle(Time::ZERO, Input::Peer(*peer, &up), &mut effects));
+    let others = at.iter().filter(|peer| **peer != at[usize::from(me)]);
+    others.for_each(|peer| manager.handle(Time::ZERO, Input::Peer(*peer, &up), &mut effects));
     while let Some((&[who, kind, token, body, bulk], after)) = rest.split_first_chunk::<5>() {
         let (body, after) = after.split_at(usize::from(body).min(after.len()));
         let (bulk, after) = after.split_at(usize::from(bulk).min(after.len()));
@@ -100,6 +102,14 @@ pub fn manager_seeds() -> Vec<(&'static str, Vec<u8>)> {
         [&front[..], body, bulk].concat()
     };
     let fence = sent(3, codec::FENCE, 1, &[], &[]);
+    // The others say that they are of the same space, as they were asked.
+    let joined = |me: u8| {
+        let others = (0..3u8).filter(|other| *other != me);
+        others.zip(1..).map(|(other, token)| sent(other, codec::DONE, token, &[], &[])).collect::<Vec<_>>().concat()
+    };
+    let join = sent(2, codec::ROUTE, 9, &encode_to_vec(&Route::Join { managers: 3, seed: 0 }), &[]);
+    let refusal = Refusal::new(Code::PeerDied, "one is gone");
+    let refused = sent(2, codec::ERROR, 2, &encode_to_vec(&refusal), &[]);
     let tuple = Tuple::from_values(["task".into(), 7i64.into()]);
     let (head, _) = tuple.encode().expect("it is small");
     let moved = MovedTuple { age: 4, failed: 1, is_reserve: false, head: head.into(), bulk: Bytes::new() };
@@ -117,11 +127,12 @@ pub fn manager_seeds() -> Vec<(&'static str, Vec<u8>)> {
     let count = sent(3, codec::ROUTE, 6, &count, &[]);
     let routes = codec::Routes { epoch: 1, seed: 0, addresses: vec![String::new(); 3], classes: Vec::new() };
     let routes = sent(0, codec::ROUTES, 0x84, &encode_to_vec(&routes), &[]);
-    let of = |me: u8, steps: &[&[u8]]| [&[me][..], &steps.concat()].concat();
+    let of = |me: u8, steps: &[&[u8]]| [&[me][..], &joined(me), &steps.concat()].concat();
     vec![
         ("moved-to-another", of(1, &[&fence, &migrate, &transfers[0], &transfers[1], &count])),
         ("tuples-before-the-news", of(1, &[&fence, &transfers[0], &transfers[1], &migrate])),
         ("directory", of(0, &[&fence, &spread, &gather, &count, &transfers[1]])),
+        ("joined-and-refused", [&[1][..], &fence, &join, &refused, &fence, &join].concat()),
         ("router", of(2, &[&routes, &fence, &count, &gather])),
     ]
 }

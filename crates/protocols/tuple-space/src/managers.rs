@@ -11,6 +11,7 @@
 //! - **A put is not overtaken.** What a client asks of one manager goes after its puts at others have been handled, although nobody waits for their answers.
 //! - **Atomic** is what one manager does at one instant: several tuples at once belong to one manager, and so does all that a group uses and
 //!   puts; the results of a lease belong to one as well, not necessarily to that of the lease. Anything else is refused, and nothing of it happens.
+//! - **All or nothing.** Nothing is asked before all managers are there and of one space; one that is gone takes the space with it, and is named by all.
 //! - **First in, first out** among tuples that one manager had. Those who wait when their signature moves ask again, in the order in which they
 //!   hear of it: among different clients the oldest may lose its place.
 //!
@@ -19,6 +20,7 @@
 //! | `placement.rs` | which manager a tuple is at |
 //! | `manager.rs` | [`Manager`]: a [`Spaces`](crate::Spaces) as one of several |
 //! | `manager/moving.rs`, `manager/directory.rs` | how a signature moves, and who decides it |
+//! | `manager/fellows.rs` | whether all managers are there, and what is answered once one is gone |
 //! | `manager/usage.rs` | what templates have shown so far |
 //! | `router.rs` | [`Router`]: a client's side |
 //! | `router/control.rs` | its fences, and its questions to the directory |
@@ -33,3 +35,9 @@ mod tests;
 pub use manager::{Manager, ManagersConfig};
 pub(crate) use placement::{Home, Placement};
 pub use router::{Router, RouterConfig};
+
+/// What is said of a manager that is gone, by clients and by the others alike.
+fn gone(manager: u8, managers: usize, address: &str) -> String {
+    let at = if address.is_empty() { String::new() } else { format!(", at {address},") };
+    format!("manager {} of the {managers} of this space{at} is gone, and its tuples with it", manager + 1)
+}

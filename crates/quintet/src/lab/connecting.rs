@@ -1,5 +1,9 @@
 //! How a connection is made: to one server, to whichever of several replicas leads, to all managers of a space.
 
+mod managers;
+
+pub(crate) use managers::managers_at;
+
 use super::{Lab, SHORTEST_LEASE, Seen};
 use crate::pending::Pending;
 use crate::space_address::Located;
@@ -187,41 +191,12 @@ impl Lab {
         let seen = Seen::of_a_connection();
         let instance = seen.instance(node, stack::client(node, &config));
         let lab = made.connected(node, stack::SPACE_NODE, instance, lease, link, seen)?;
-        match Pending::managers(&lab)? {
-            1 => {}
-            managers => {
-                lab.close();
-                return Lab::connect_to_managers(address, managers, cluster, lease, link);
-            }
+        let managers = Pending::managers(&lab)?;
+        if managers.len() > 1 {
+            lab.close();
+            let places = managers::places(address, &managers)?;
+            return Lab::connect_to_managers(&places, cluster, lease, link);
         }
-        lab.go_on(writes_together, redial(address, link, life::random()), Vec::new(), None);
-        Ok(lab)
-    }
-
-    /// Connects to each of several managers, which listen beside the first.
-    fn connect_to_managers(
-        address: &LinkAddress,
-        managers: u8,
-        cluster: u128,
-        lease: Duration,
-        link: LinkConfig,
-    ) -> Result<Lab, Error> {
-        let made = Made::link(address)?;
-        let writes_together = made.writes_together;
-        let (node, config) = client_config(cluster, link);
-        let seen = Seen::of_a_connection();
-        let instance = seen.instance(node, stack::client_of_managers(node, managers, &config));
-        let lab = made.connected(node, stack::SPACE_NODE, instance, lease, link, seen)?;
-        for manager in 1..managers {
-            let there = address.of_manager(manager).ok_or_else(|| {
-                Error::new(Code::Unreachable, format!("manager {manager} of {address} has no port"))
-            })?;
-            let made = Made::link(&there)?;
-            let again = made.may_be_cut.then(|| redial(&there, link, life::random())).flatten();
-            let peer = stack::sessions_of(stack::manager_node(manager));
-            lab.shared.calls.also(peer, made.end, again).map_err(|error| unwatched(&error))?;
-        }
-        lab.space().status()?;
         lab.go_on(writes_together, redial(address, link, life::random()), Vec::new(), None);
         Ok(lab)
     }
@@ -242,17 +217,6 @@ impl Lab {
             self.shared.calls.redial_among(redial, others, now);
         }
     }
-}
-
-/// How many managers the space has that a server at this address keeps; an error if there is none, or it does not let this process in.
-pub(crate) fn managers_at(address: &LinkAddress, cluster: u128, link: LinkConfig) -> Result<u8, Error> {
-    let made = Made::link(address)?;
-    let (node, config) = client_config(cluster, link);
-    let instance = Instance::new(stack::client(node, &config));
-    let lab = made.connected(node, stack::SPACE_NODE, instance, SHORTEST_LEASE, link, Seen::default())?;
-    let managers = Pending::managers(&lab);
-    lab.close();
-    managers
 }
 
 /// Where the replicas of a space that a cluster keeps are by now, as this machine's agent has written it.

@@ -5,18 +5,20 @@
 //!           1 u8 | class | signature: templates have given its key so far
 //!           2 u8 | signature: a template does not give its key
 //!           3 u8 | epoch u64 | template, to the end: counts what this manager has of a hash, if the epoch is its own
+//!           4 u8 | managers u8 | seed u64: between managers, whether both are of one space; answered with DONE or ERROR
 //! FENCE     nothing
 //! MIGRATE   epoch u64 | class | signature
 //! TRANSFER  epoch u64 | next age of the sender u64 | ends a signature u8, if 1: signature | n u32; in the bulk n bulks, each at the next multiple of 64, then n of:
 //!           age u64 (0: it has none yet), failed leases u32, is in the reserve u8, bulk length u32, head counted; then the length of that u32
 //! ROUTES    epoch u64 | seed u64 | managers u8, each an address as text, empty where there is none | n u32 | n of: class, signature
 //! MOVED     epoch u64
+//! NEWS      0 u8: all managers are there | 1 u8 | as in ERROR: one of them is gone
 //! class     0 queue, 1 hash, 2 search u8 | field of the key u8, 0 where there is none
 //! ```
 //!
 //! Signatures and texts are counted. A `TRANSFER` with its tuples in the bulk has nothing behind its number in the body.
 
-use super::{BULK_ALIGNMENT, View, aligned};
+use super::{BULK_ALIGNMENT, Refusal, View, aligned};
 use crate::{Signature, TooLarge};
 use bytes::Bytes;
 use quintet_contract::limits::{MAX_BULK_BYTES, MAX_FIELDS};
@@ -53,6 +55,17 @@ pub(crate) enum Route {
     Gather(Signature),
     /// Asked of every manager: how many tuples it has that match the template behind this, if nothing has moved since that epoch.
     Count(u64),
+    /// One manager of another: whether both are of a space with so many managers and this key of the hash that says where a tuple is.
+    Join { managers: u8, seed: u64 },
+}
+
+/// How it is with the other managers.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ManagersNews {
+    /// All are there.
+    Complete,
+    /// One of them is gone, or is not of the same space: why the space is over.
+    Lost(Refusal),
 }
 
 /// Where everything is.
@@ -150,6 +163,11 @@ impl Encode for Route {
                 sink.u8(3);
                 sink.u64(*epoch);
             }
+            Route::Join { managers, seed } => {
+                sink.u8(4);
+                sink.u8(*managers);
+                sink.u64(*seed);
+            }
         }
     }
 }
@@ -164,7 +182,29 @@ impl Decode<'_> for Route {
             },
             2 => Route::Gather(Signature::decode(reader)?),
             3 => Route::Count(reader.u64()?),
+            4 => Route::Join { managers: reader.u8()?, seed: reader.u64()? },
             other => return Err(reader.invalid("what is asked of a directory", other, 1)),
+        })
+    }
+}
+
+impl Encode for ManagersNews {
+    fn encode(&self, sink: &mut impl Sink) {
+        match self {
+            ManagersNews::Complete => sink.u8(0),
+            ManagersNews::Lost(why) => {
+                sink.u8(1);
+                why.encode(sink);
+            }
+        }
+    }
+}
+
+impl Decode<'_> for ManagersNews {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(match reader.flag("whether a manager is gone")? {
+            false => ManagersNews::Complete,
+            true => ManagersNews::Lost(Refusal::decode(reader)?),
         })
     }
 }

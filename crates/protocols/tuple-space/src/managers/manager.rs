@@ -1,19 +1,21 @@
 //! A manager that is one of several: it does what it has, and sends away what it has not.
 
 mod directory;
+mod fellows;
 mod metrics;
 mod moving;
 mod usage;
 
 use super::{Home, Placement};
 use crate::codec::{
-    CANCEL, Class, DONE, FENCE, Further, MIGRATE, NAMED, Put, RENEW, RETURN, ROUTE, RequestView, SPACES,
+    CANCEL, Class, FENCE, Further, MIGRATE, NAMED, Put, RENEW, RETURN, ROUTE, RequestView, SPACES,
     TRANSFER, View,
 };
 use crate::space::{Elsewhere, seeded};
 use crate::{Signature, SpaceConfig, Spaces, SpacesConfig};
 use bytes::Bytes;
 use directory::Directory;
+use fellows::Fellows;
 use metrics::Counts;
 use moving::{Batch, Incoming, Sent};
 use quintet_contract::{
@@ -37,6 +39,8 @@ pub struct ManagersConfig {
     pub seed: u64,
     /// So many templates of a signature have to give the same field before it is spread by that, [`ManagersConfig::SPREAD_AFTER`] by default.
     pub spread_after: u32,
+    /// Who of its node is told when all are there, and when one is gone; none: nobody.
+    pub told: Option<Address>,
 }
 
 impl ManagersConfig {
@@ -52,6 +56,9 @@ pub struct Manager {
     config: SpaceConfig,
     me: u8,
     managers: Vec<Address>,
+    /// Where each listens.
+    addresses: Vec<String>,
+    fellows: Fellows,
     /// Clients whose requests are done; those of others are answered as moved.
     admitted: PeerMap<()>,
     /// Signatures of which not all has come.
@@ -96,6 +103,8 @@ impl Manager {
             config: space,
             me: managers.me,
             managers: managers.managers.clone(),
+            addresses: managers.addresses.clone(),
+            fellows: Fellows::new((0..number).filter(|other| *other != managers.me), managers.told),
             admitted: PeerMap::new(),
             incoming: BTreeMap::new(),
             early: Vec::new(),
@@ -104,7 +113,7 @@ impl Manager {
             last_batch: 0,
             last_token: 0,
             outgoing: managers.managers.iter().map(|_| VecDeque::new()).collect(),
-            directory: is_first.then(|| Directory::new(managers.addresses.clone())),
+            directory: is_first.then(Directory::new),
             usages: Usages::new(managers.spread_after),
             counts: Counts::default(),
         }
@@ -128,10 +137,7 @@ impl Manager {
     fn client_frame(&mut self, now: Time, from: Address, frame: Frame<'_>, out: &mut dyn Outbox) {
         match frame.kind {
             ROUTE => self.route(now, from, &frame, out),
-            FENCE => {
-                self.admitted.insert(from, ());
-                self.spaces.unnamed_mut().reply(from, DONE, frame.token, out);
-            }
+            FENCE => self.fence(from, frame.token, out),
             CANCEL | RETURN | RENEW => self.spaces.handle(now, Input::Frame(from, frame), out),
             MIGRATE | TRANSFER => {
                 let text = "only another manager of the space may say that";
@@ -242,7 +248,7 @@ impl Manager {
             } else {
                 out.send_bulk(to, frame.kind, frame.token, &frame.body, frame.bulk.clone())
             };
-            // Who is not there so far comes up, or all clients end with it.
+            // Who is not there so far comes up, or the space is over.
             if matches!(sent, Err(SendError::Full | SendError::Unreachable)) {
                 return;
             }
@@ -252,12 +258,13 @@ impl Manager {
 
     fn peer_change(&mut self, now: Time, peer: Address, change: &PeerChange, out: &mut dyn Outbox) {
         match (self.fellow(peer), change) {
-            (Some(manager), PeerChange::Up { .. }) => self.flush(manager, out),
-            (Some(_), PeerChange::Down(_)) => {}
+            (Some(manager), PeerChange::Up { .. }) => self.greet(manager, out),
+            (Some(manager), PeerChange::Down(cause)) => self.fellow_down(manager, *cause, out),
             (None, change) => {
                 if matches!(change, PeerChange::Down(_)) {
                     self.admitted.remove(peer);
                     self.forget_asked(peer);
+                    self.fellows.forget(peer);
                 }
                 self.spaces.handle(now, Input::Peer(peer, change), out);
             }

@@ -45,6 +45,11 @@ impl Placement {
         Routes { epoch: self.epoch, seed: self.seed, addresses, classes }
     }
 
+    /// Keys the hash that says where a tuple is.
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed
+    }
+
     /// The class of a signature.
     pub(crate) fn class(&self, signature: &[u8]) -> Class {
         if self.classes.is_empty() {

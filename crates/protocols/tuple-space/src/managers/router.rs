@@ -11,7 +11,7 @@ mod control;
 mod merge;
 mod target;
 
-use super::Placement;
+use super::{Placement, gone};
 use crate::codec::{
     CANCEL, COLLECTED, ERROR, LISTED, MOVED, READ, RENEW, RETURN, Refusal, RequestView, Route, SELECTED,
     TUPLE,
@@ -45,6 +45,8 @@ pub struct Router {
     managers: Vec<Manager>,
     /// Where everything is, as the directory has said; none before that.
     placement: Option<Placement>,
+    /// Where each manager listens, as the directory has said.
+    addresses: Vec<String>,
     /// What is to be asked, in order.
     queue: VecDeque<Item>,
     /// What came back, by its place in the order.
@@ -54,8 +56,8 @@ pub struct Router {
     taken: BTreeMap<Token, u8>,
     /// What this router has asked for itself: nothing else goes meanwhile.
     controls: BTreeMap<Token, Control>,
-    /// A manager is gone for good: which, and why.
-    lost: Option<(u8, Code)>,
+    /// Why nothing is asked any more: a manager is gone for good.
+    lost: Option<Refusal>,
     last_number: u64,
     last_token: u64,
     counts: Counts,
@@ -146,6 +148,7 @@ impl Router {
             loss: config.loss,
             managers: config.managers.into_iter().map(manager).collect(),
             placement: None,
+            addresses: Vec::new(),
             queue: VecDeque::new(),
             moved: BTreeMap::new(),
             open: BTreeMap::new(),
@@ -182,9 +185,9 @@ impl Router {
 
     /// A caller's frame.
     fn request(&mut self, now: Time, frame: Frame<'_>, out: &mut dyn Outbox) {
-        if let Some((manager, code)) = self.lost {
+        if let Some(Refusal { code, text }) = &self.lost {
             if !is_urgent(frame.kind) {
-                self.fail(frame.token, manager, code, out);
+                self.refuse(frame.token, *code, text, out);
             }
             return;
         }
@@ -319,7 +322,8 @@ impl Router {
                 return true;
             }
             Err(SendError::Unreachable) => {
-                self.fail(item.frame.token, manager, Code::Unreachable, out);
+                let text = self.gone(manager);
+                self.refuse(item.frame.token, Code::Unreachable, text, out);
                 return true;
             }
         }
@@ -416,10 +420,9 @@ impl Router {
         let _ = forward(Frame { body, ..frame }, self.callers, out);
     }
 
-    fn fail(&self, token: Token, manager: u8, code: Code, out: &mut dyn Outbox) {
-        let (number, of) = (manager + 1, self.managers.len());
-        let text = format!("manager {number} of the {of} of this space is gone, and its tuples with it");
-        self.refuse(token, code, text, out);
+    fn gone(&self, manager: u8) -> String {
+        let address = self.addresses.get(usize::from(manager)).map_or("", String::as_str);
+        gone(manager, self.managers.len(), address)
     }
 
     fn refuse(&self, token: Token, code: Code, text: impl Into<String>, out: &mut dyn Outbox) {
@@ -457,7 +460,10 @@ impl Protocol for Router {
             }
             Input::Peer(peer, change) => match (self.manager(peer), change) {
                 (Some(manager), PeerChange::Up { .. }) => self.comes_up(now, manager, out),
-                (Some(manager), PeerChange::Down(cause)) => self.lose(manager, (self.loss)(*cause), out),
+                (Some(manager), PeerChange::Down(cause)) => {
+                    let why = Refusal::new((self.loss)(*cause), self.gone(manager));
+                    self.lose(why, out);
+                }
                 (None, _) => {}
             },
             Input::Started | Input::Wake => {}

@@ -11,8 +11,6 @@ use std::collections::VecDeque;
 /// What it knows beside the placement.
 #[derive(Debug)]
 pub(super) struct Directory {
-    /// Where each manager listens.
-    addresses: Vec<String>,
     /// Changes that were asked for.
     wanted: VecDeque<(Signature, Class)>,
     /// Managers that have not finished the change under way.
@@ -22,8 +20,8 @@ pub(super) struct Directory {
 }
 
 impl Directory {
-    pub(super) fn new(addresses: Vec<String>) -> Directory {
-        Directory { addresses, wanted: VecDeque::new(), left: 0, asked: Vec::new() }
+    pub(super) fn new() -> Directory {
+        Directory { wanted: VecDeque::new(), left: 0, asked: Vec::new() }
     }
 }
 
@@ -33,12 +31,22 @@ impl Manager {
         let mut reader = Reader::new(frame.body);
         let asked = Route::decode(&mut reader);
         let template = reader.left();
+        if self.fellow(from).is_none() && self.refuse_lost(from, frame.token, out) {
+            return;
+        }
         let asked = match (asked, &mut self.directory) {
             (Ok(Route::Count(epoch)), _) => return self.count_part(now, from, epoch, template, frame, out),
             (Ok(_), _) if template > 0 => {
                 let text =
                     DecodeError::Trailing { at: frame.body.len() - template, left: template }.to_string();
                 return self.spaces.unnamed_mut().refuse(from, frame.token, Code::Malformed, text, out);
+            }
+            (Ok(Route::Join { managers, seed }), _) => {
+                if let Some(manager) = self.fellow(from) {
+                    return self.join(manager, frame.token, (managers, seed), out);
+                }
+                let text = "only another manager of the space may say that";
+                return self.spaces.unnamed_mut().refuse(from, frame.token, Code::NotAllowed, text, out);
             }
             (Ok(asked), Some(directory)) => {
                 directory.asked.push((from, frame.token));
@@ -54,7 +62,7 @@ impl Manager {
             }
         };
         match asked {
-            Route::Ask | Route::Count(_) => {}
+            Route::Ask | Route::Count(_) | Route::Join { .. } => {}
             Route::Spread(signature, field) => self.want(signature, Class::Hash(field)),
             Route::Gather(signature) => self.want(signature, Class::Search),
         }
@@ -143,10 +151,10 @@ impl Manager {
     fn answer_asked(&mut self, out: &mut dyn Outbox) {
         let Some(directory) = &mut self.directory else { return };
         let asked = core::mem::take(&mut directory.asked);
-        let addresses = directory.addresses.clone();
         if asked.is_empty() {
             return;
         }
+        let addresses = self.addresses.clone();
         let routes = self.placement().routes(addresses);
         for (to, token) in asked {
             match self.fellow(to) {
@@ -160,6 +168,14 @@ impl Manager {
                 }
                 None => self.spaces.unnamed_mut().reply_with(to, ROUTES, token, &routes, out),
             }
+        }
+    }
+
+    /// Whoever asks where everything is hears that a manager is gone.
+    pub(super) fn refuse_asked(&mut self, out: &mut dyn Outbox) {
+        let asked = self.directory.as_mut().map(|directory| core::mem::take(&mut directory.asked));
+        for (from, token) in asked.unwrap_or_default() {
+            self.refuse_lost(from, token, out);
         }
     }
 

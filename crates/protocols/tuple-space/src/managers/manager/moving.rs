@@ -32,6 +32,8 @@ pub(super) enum Sent {
     /// Part of a batch; none: nobody waits for it.
     Transfer(Option<u64>),
     Spread,
+    /// Whether that manager is of the same space.
+    Join(u8),
 }
 
 /// Tuples that are on their way, for whom somebody waits.
@@ -62,13 +64,14 @@ impl Manager {
             }
             TRANSFER => self.transfer(now, from, frame, out),
             ROUTE => self.route(now, self.managers[usize::from(from)], &frame, out),
-            _ => self.answered(now, frame.token, out),
+            _ => self.answered(now, &frame, out),
         }
     }
 
     /// Another manager has done what it was asked.
-    fn answered(&mut self, now: Time, token: Token, out: &mut dyn Outbox) {
-        match self.sent.remove(&token) {
+    fn answered(&mut self, now: Time, frame: &Frame<'_>, out: &mut dyn Outbox) {
+        match self.sent.remove(&frame.token) {
+            Some(Sent::Join(manager)) => self.joined(manager, frame, out),
             Some(Sent::Migrate) => self.has_changed(now, out),
             Some(Sent::Transfer(Some(batch))) => self.has_come(batch, out),
             Some(Sent::Transfer(None) | Sent::Spread) | None => {}

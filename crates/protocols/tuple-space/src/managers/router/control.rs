@@ -1,7 +1,7 @@
 //! What a router asks for itself: fences, and where everything is. Nothing else goes until that is answered.
 
 use super::{Control, Open, Router};
-use crate::codec::{Answer, DONE, FENCE, ROUTE, ROUTES, Route};
+use crate::codec::{Answer, DONE, FENCE, ROUTE, ROUTES, Refusal, Route};
 use crate::managers::Placement;
 use crate::space::seeded;
 use quintet_contract::{Frame, Kind, Outbox, OwnedFrame, Time, Token};
@@ -90,10 +90,16 @@ impl Router {
                 if routes.addresses.len() == self.managers.len() =>
             {
                 self.placement = Some(Placement::of_routes(&routes));
+                self.addresses = routes.addresses;
             }
             (None, ..) => {}
+            // It says why: another manager is gone, say.
+            (Some(_), _, Ok(Answer::Error(refusal))) => self.lose(refusal, out),
             // It is no manager of this space, or of another version.
-            (Some(_), ..) => self.lose(from, Code::Malformed, out),
+            (Some(_), ..) => {
+                let why = Refusal::new(Code::Malformed, self.gone(from));
+                self.lose(why, out);
+            }
         }
         self.pump(now, out);
     }
@@ -110,17 +116,17 @@ impl Router {
     }
 
     /// A manager is gone for good, and with it a part of the space.
-    pub(super) fn lose(&mut self, manager: u8, code: Code, out: &mut dyn Outbox) {
+    pub(super) fn lose(&mut self, why: Refusal, out: &mut dyn Outbox) {
         if self.lost.is_some() {
             return;
         }
-        self.lost = Some((manager, code));
         self.controls.clear();
         self.managers.iter_mut().for_each(|manager| manager.outgoing.clear());
         let waiting = self.queue.drain(..).chain(core::mem::take(&mut self.moved).into_values());
         let mut unanswered: Vec<Token> = waiting.map(|item| item.frame.token).collect();
         unanswered.extend(core::mem::take(&mut self.open).into_keys());
         unanswered.sort_unstable();
-        unanswered.into_iter().for_each(|token| self.fail(token, manager, code, out));
+        unanswered.into_iter().for_each(|token| self.refuse(token, why.code, &why.text, out));
+        self.lost = Some(why);
     }
 }

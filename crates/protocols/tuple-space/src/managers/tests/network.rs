@@ -1,13 +1,17 @@
 //! Managers and clients with routers, joined by links that keep their order and nothing else: which link delivers next is drawn.
 
 use crate::managers::{Manager, ManagersConfig, Router, RouterConfig};
-use crate::{Answer, Request, SpaceConfig, SpacesConfig};
+use crate::{Answer, ManagersNews, Request, SpaceConfig, SpacesConfig};
 use quintet_contract::{
     Address, DownCause, Effects, Incarnation, Input, LinkClass, LinkInfo, OwnedFrame, PeerChange, Protocol,
     Random, Span, Time, Token,
 };
 use quintet_errors::Code;
+use quintet_wire::Decode;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// Keys the hash that says where a tuple is.
+pub(super) const SEED: u64 = 5;
 
 /// A frame's way.
 type Link = (Address, Address);
@@ -21,6 +25,8 @@ pub(super) struct Network {
     pub(super) answers: Vec<(usize, u64, Answer)>,
     last_tokens: Vec<u64>,
     unanswered: Vec<BTreeSet<u64>>,
+    /// What managers have told of each other: which one did.
+    pub(super) news: Vec<(usize, ManagersNews)>,
 }
 
 const UP: PeerChange =
@@ -38,16 +44,30 @@ fn callers_at(client: usize) -> Address {
     Address::new(router_at(client).node.0, 1)
 }
 
+/// One manager of so many.
+pub(super) fn config(managers: usize, me: usize, seed: u64) -> ManagersConfig {
+    ManagersConfig {
+        managers: (0..managers).map(manager_at).collect(),
+        addresses: (0..managers).map(|manager| format!("place-{manager}")).collect(),
+        me: u8::try_from(me).expect("a few"),
+        seed,
+        spread_after: 4,
+        told: Some(Address::new(manager_at(me).node.0, 1)),
+    }
+}
+
 impl Network {
     pub(super) fn new(managers: usize, clients: usize, space: SpaceConfig) -> Network {
+        let mut network = Network::of_strangers(managers, clients, space);
+        for one in 0..managers {
+            (one + 1..managers).for_each(|other| network.link_managers(one, other));
+        }
+        network
+    }
+
+    /// Managers that are not linked with each other.
+    pub(super) fn of_strangers(managers: usize, clients: usize, space: SpaceConfig) -> Network {
         let addresses: Vec<Address> = (0..managers).map(manager_at).collect();
-        let config = |me: usize| ManagersConfig {
-            managers: addresses.clone(),
-            addresses: vec![String::new(); managers],
-            me: u8::try_from(me).expect("a few"),
-            seed: 5,
-            spread_after: 4,
-        };
         let router = |client| {
             let (callers, managers) = (callers_at(client), addresses.clone());
             let router = Router::new(RouterConfig { callers, managers, loss: |_| Code::PeerDied });
@@ -58,12 +78,13 @@ impl Network {
         let spaces = SpacesConfig::default();
         let mut network = Network {
             now: Time(1),
-            managers: (0..managers).map(|me| Manager::new(space, spaces, &config(me))).collect(),
+            managers: (0..managers).map(|me| Manager::new(space, spaces, &config(managers, me, SEED))).collect(),
             routers: (0..clients).map(router).collect(),
             links: BTreeMap::new(),
             answers: Vec::new(),
             last_tokens: vec![0; clients],
             unanswered: vec![BTreeSet::new(); clients],
+            news: Vec::new(),
         };
         for client in 0..clients {
             for manager in 0..managers {
@@ -86,6 +107,10 @@ impl Network {
         }
         for (to, frame) in sent.frames() {
             match to.port.0 {
+                1 if to.node.0 < 100 => {
+                    let news = ManagersNews::decode_all(&frame.body).expect("it can be read");
+                    self.news.push((to.node.0.into(), news));
+                }
                 1 => self.hear(usize::from(to.node.0 - 100), &frame),
                 _ => self.links.entry((at, to)).or_default().push_back(frame),
             }
@@ -171,6 +196,25 @@ impl Network {
     pub(super) fn lose(&mut self, client: usize, manager: usize) {
         let down = PeerChange::Down(DownCause::Died);
         self.give(router_at(client), Input::Peer(manager_at(manager), &down));
+    }
+
+    /// A manager's process ends, as another manager hears.
+    pub(super) fn lose_between(&mut self, other: usize, manager: usize) {
+        let down = PeerChange::Down(DownCause::Died);
+        self.give(manager_at(other), Input::Peer(manager_at(manager), &down));
+    }
+
+    /// Two managers are linked.
+    pub(super) fn link_managers(&mut self, one: usize, other: usize) {
+        self.give(manager_at(one), Input::Peer(manager_at(other), &UP));
+        self.give(manager_at(other), Input::Peer(manager_at(one), &UP));
+    }
+
+    /// A manager's process is followed by another, which knows nothing.
+    pub(super) fn replace(&mut self, manager: usize, with: Manager) {
+        self.managers[manager] = with;
+        let at = manager_at(manager);
+        self.links.retain(|(from, to), _| *from != at && *to != at);
     }
 
     /// What a number of all managers comes to.

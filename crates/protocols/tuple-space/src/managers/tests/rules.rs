@@ -1,7 +1,9 @@
 //! Single rules, each seen by a client.
 
-use super::network::Network;
-use crate::{Answer, Request, SpaceConfig, Wait, template, tuple};
+use super::network::{Network, SEED, config};
+use crate::{
+    Answer, Manager, ManagersNews, Refusal, Request, SpaceConfig, SpacesConfig, Wait, template, tuple,
+};
 use quintet_contract::{Random, Span};
 use quintet_errors::Code;
 
@@ -175,4 +177,62 @@ fn several_managers_refuse_to_be_watched_and_say_why() {
         assert_eq!(refusal.code, Code::BadValue);
         assert!(refusal.text.contains("several managers cannot be watched"), "{}", refusal.text);
     }
+}
+
+#[test]
+fn nothing_is_asked_before_all_managers_have_found_each_other() {
+    let mut network = Network::of_strangers(3, 1, SpaceConfig::default());
+    network.link_managers(0, 1);
+    network.link_managers(0, 2);
+    assert_eq!(network.call(0, &Request::Out { deadline: None, tuples: &[tuple!["x"]] }), None);
+    assert_eq!(network.news, [(0, ManagersNews::Complete)], "the other two do not know each other");
+    network.link_managers(1, 2);
+    network.settle(&mut Random::new(1, 1));
+    assert_eq!(network.take_answer(0, 1), Some(Answer::Done));
+    assert_eq!(network.news.len(), 3);
+}
+
+#[test]
+fn managers_of_two_spaces_refuse_each_other_and_their_clients() {
+    let mut network = Network::of_strangers(3, 1, SpaceConfig::default());
+    let other = Manager::new(SpaceConfig::default(), SpacesConfig::default(), &config(3, 2, SEED + 1));
+    network.replace(2, other);
+    for (one, another) in [(0, 1), (0, 2), (1, 2)] {
+        network.link_managers(one, another);
+    }
+    let Some(Answer::Error(refusal)) = network.call(0, &Request::Status) else { panic!("it is refused") };
+    assert!(refusal.code == Code::BadValue && refusal.text.contains("the same addresses"), "{refusal}");
+}
+
+#[test]
+fn a_manager_that_is_gone_is_named_by_the_others_and_by_who_takes_its_place() {
+    let mut network = network(2);
+    out(&mut network, tuple!["x"]);
+    network.news.clear();
+    network.lose_between(0, 1);
+    let text = "manager 2 of the 3 of this space, at place-1, is gone, and its tuples with it";
+    let lost = ManagersNews::Lost(Refusal::new(Code::PeerDied, text));
+    assert_eq!(network.news, [(0, lost.clone())]);
+    let is_named = |answer| {
+        let Some(Answer::Error(refusal)) = answer else { panic!("it is refused") };
+        assert_eq!((refusal.code, &*refusal.text), (Code::PeerDied, text));
+    };
+    // Both clients are linked with all three as before.
+    is_named(network.call(0, &Request::Status));
+    is_named(network.call(1, &Request::Status));
+    is_named(network.call(1, &Request::Count { template: &template!["x"] }));
+    let another = Manager::new(SpaceConfig::default(), SpacesConfig::default(), &config(3, 1, SEED));
+    network.replace(1, another);
+    network.link_managers(0, 1);
+    network.settle(&mut Random::new(1, 1));
+    assert_eq!(network.news.last(), Some(&(1, lost)), "a new one does not serve a part of what was");
+}
+
+#[test]
+fn a_client_that_is_gone_waits_for_no_manager() {
+    let mut network = Network::of_strangers(2, 1, SpaceConfig::default());
+    network.kill(0);
+    network.link_managers(0, 1);
+    network.settle(&mut Random::new(1, 1));
+    assert!(network.answers.is_empty() && network.news.len() == 2);
 }

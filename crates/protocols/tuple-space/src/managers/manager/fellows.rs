@@ -1,0 +1,146 @@
+//! The other managers: whether all of them are there and of the same space, and what is answered once one of them is gone.
+//!
+//! No request is done before all managers have said to each other that they are of one space: a tuple that moves has somewhere to go. One that is gone
+//! takes its tuples with it, so that no answer of the others would be one of the whole space: from then on they answer everything with its name.
+
+use super::{Manager, Sent};
+use crate::codec::{DONE, ERROR, MANAGERS_NEWS, ManagersNews, ROUTE, Refusal, Route};
+use crate::managers::gone;
+use bytes::Bytes;
+use quintet_contract::{Address, DownCause, Frame, Outbox, OwnedFrame, PeerMap, Token};
+use quintet_errors::Code;
+use quintet_wire::{Decode, encode_to_vec, send};
+use std::collections::BTreeSet;
+
+/// What one manager knows of the others.
+#[derive(Debug)]
+pub(super) struct Fellows {
+    /// Those that have not said so far that they are of this space.
+    missing: BTreeSet<u8>,
+    /// Fences of clients that wait for them.
+    fences: Vec<(Address, Token)>,
+    /// Why the space is over, if it is.
+    lost: Option<Refusal>,
+    /// Who is told.
+    told: Option<Address>,
+}
+
+impl Fellows {
+    pub(super) fn new(others: impl Iterator<Item = u8>, told: Option<Address>) -> Fellows {
+        Fellows { missing: others.collect(), fences: Vec::new(), lost: None, told }
+    }
+
+    /// Why the space is over, if it is.
+    pub(super) fn lost(&self) -> Option<&Refusal> {
+        self.lost.as_ref()
+    }
+
+    /// Who is gone waits for nothing.
+    pub(super) fn forget(&mut self, client: Address) {
+        self.fences.retain(|(from, _)| *from != client);
+    }
+
+    fn tell(&self, news: &ManagersNews, out: &mut dyn Outbox) {
+        if let Some(told) = self.told {
+            // Where nobody listens any more, nobody is to be told.
+            let _ = send(out, told, MANAGERS_NEWS, Token(0), news);
+        }
+    }
+}
+
+impl Manager {
+    /// Asks another manager, to which there is a link now, whether it is of the same space.
+    pub(super) fn greet(&mut self, manager: u8, out: &mut dyn Outbox) {
+        let token = self.ask(Sent::Join(manager));
+        let managers = u8::try_from(self.managers.len()).expect("at most MAX_MANAGERS");
+        let body = encode_to_vec(&Route::Join { managers, seed: self.placement().seed() });
+        let frame = OwnedFrame { kind: ROUTE, token, body: body.into(), bulk: Bytes::new() };
+        self.tell(manager, frame, out);
+    }
+
+    /// Another manager asks whether this one is of the same space.
+    pub(super) fn join(&mut self, from: u8, token: Token, asked: (u8, u64), out: &mut dyn Outbox) {
+        let own = (u8::try_from(self.managers.len()).expect("at most MAX_MANAGERS"), self.placement().seed());
+        let refusal = match self.fellows.lost() {
+            Some(lost) => Some(lost.clone()),
+            None if asked == own => None,
+            None => {
+                let (number, of, theirs) = (self.me + 1, own.0, asked.0);
+                let text = format!(
+                    "manager {number} is one of {of} of another space, and who asks is one of {theirs}: tell all managers of a space the same addresses and cluster"
+                );
+                Some(Refusal::new(Code::BadValue, text))
+            }
+        };
+        let (kind, body) = match &refusal {
+            Some(refusal) => (ERROR, encode_to_vec(refusal)),
+            None => (DONE, Vec::new()),
+        };
+        self.tell(from, OwnedFrame { kind, token, body: body.into(), bulk: Bytes::new() }, out);
+    }
+
+    /// Another manager has said whether it is of the same space.
+    pub(super) fn joined(&mut self, manager: u8, frame: &Frame<'_>, out: &mut dyn Outbox) {
+        if frame.kind == DONE {
+            self.fellows.missing.remove(&manager);
+            if self.fellows.missing.is_empty() {
+                self.fellows.tell(&ManagersNews::Complete, out);
+                self.answer_fences(out);
+            }
+            return;
+        }
+        let refusal = Refusal::decode_all(frame.body).unwrap_or_else(|error| {
+            Refusal::new(Code::Malformed, format!("manager {}: {error}", manager + 1))
+        });
+        self.lose(refusal, out);
+    }
+
+    /// A client's fence: it is answered when all managers are there, and its requests are done from then on.
+    pub(super) fn fence(&mut self, from: Address, token: Token, out: &mut dyn Outbox) {
+        self.fellows.fences.push((from, token));
+        if self.fellows.missing.is_empty() || self.fellows.lost.is_some() {
+            self.answer_fences(out);
+        }
+    }
+
+    fn answer_fences(&mut self, out: &mut dyn Outbox) {
+        for (from, token) in core::mem::take(&mut self.fellows.fences) {
+            if self.refuse_lost(from, token, out) {
+                continue;
+            }
+            self.admitted.insert(from, ());
+            self.spaces.unnamed_mut().reply(from, DONE, token, out);
+        }
+    }
+
+    /// Answers with the name of the manager that is gone; whether one is.
+    pub(super) fn refuse_lost(&mut self, from: Address, token: Token, out: &mut dyn Outbox) -> bool {
+        let Some(Refusal { code, text }) = self.fellows.lost.clone() else { return false };
+        self.spaces.unnamed_mut().refuse(from, token, code, text, out);
+        true
+    }
+
+    /// Another manager is gone for good, or has refused this one.
+    pub(super) fn fellow_down(&mut self, manager: u8, cause: DownCause, out: &mut dyn Outbox) {
+        let code = match cause {
+            DownCause::Closed | DownCause::Died => Code::PeerDied,
+            DownCause::Silent => Code::PeerSilent,
+            DownCause::Misbehaved => Code::Malformed,
+            DownCause::Refused(number) => Code::from_number(number).unwrap_or(Code::NotAllowed),
+        };
+        let text = gone(manager, self.managers.len(), &self.addresses[usize::from(manager)]);
+        self.lose(Refusal::new(code, text), out);
+    }
+
+    /// From now on nothing of the space is asked any more. The first reason counts.
+    fn lose(&mut self, why: Refusal, out: &mut dyn Outbox) {
+        if self.fellows.lost.is_some() {
+            return;
+        }
+        self.fellows.tell(&ManagersNews::Lost(why.clone()), out);
+        self.fellows.lost = Some(why);
+        self.admitted = PeerMap::new();
+        self.answer_fences(out);
+        self.refuse_asked(out);
+    }
+}

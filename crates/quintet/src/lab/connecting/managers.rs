@@ -1,0 +1,111 @@
+//! How a connection to a space with several managers is made: to the first, which says where the others are, and to each of them.
+
+use super::{CONNECT_LIMIT, Made, client_config, redial, unwatched};
+use crate::lab::{Lab, SHORTEST_LEASE, Seen};
+use crate::pending::Pending;
+use crate::{ConnectConfig, Error, LinkConfig, life, stack};
+use quintet_errors::Code;
+use quintet_link::LinkAddress;
+use quintet_runtime::Instance;
+use quintet_tuple_space::{Request, SpaceNumber};
+use std::time::Duration;
+
+/// For how long the managers of a space are waited for that are there and have not found each other so far.
+const TOGETHER_LIMIT: Duration = CONNECT_LIMIT;
+
+/// Where each manager of a space is reached, the first of which is at `first`: where the space says, else beside the first. Over TLS this process shows the
+/// identity that it shows to the first, or that the setting `cluster.identity` names.
+///
+/// # Errors
+/// [`Code::Unreachable`]: one has no port. What the space says is no address, or there is no such identity.
+pub(super) fn places(first: &LinkAddress, told: &[String]) -> Result<Vec<LinkAddress>, Error> {
+    (0..).zip(told).map(|(manager, told)| place(first, manager, told)).collect()
+}
+
+fn place(first: &LinkAddress, manager: u8, told: &str) -> Result<LinkAddress, Error> {
+    if manager == 0 || told.is_empty() {
+        return first.of_manager(manager).ok_or_else(|| {
+            Error::new(Code::Unreachable, format!("manager {} of the space at {first} has no port", manager + 1))
+        });
+    }
+    let address: LinkAddress = told.parse().map_err(|error| {
+        let text = format!("manager {} of the space at {first} is said to be at {told:?}: {error}", manager + 1);
+        Error::new(Code::Malformed, text)
+    })?;
+    let address = match first {
+        LinkAddress::Tls { credentials, .. } => address.identified(credentials.as_ref()),
+        _ => address,
+    };
+    if address.wants_identity() {
+        return ConnectConfig::from_environment()?.identified(address);
+    }
+    Ok(address)
+}
+
+/// How many managers the space has that a server at this address keeps, all of which listen beside it; an error if there is none, or it does not let this
+/// process in.
+///
+/// # Errors
+/// [`Code::BadValue`]: the managers are in processes of their own.
+pub(crate) fn managers_at(address: &LinkAddress, cluster: u128, link: LinkConfig) -> Result<u8, Error> {
+    let made = Made::link(address)?;
+    let (node, config) = client_config(cluster, link);
+    let instance = Instance::new(stack::client(node, &config));
+    let lab = made.connected(node, stack::SPACE_NODE, instance, SHORTEST_LEASE, link, Seen::default())?;
+    let managers = Pending::managers(&lab);
+    lab.close();
+    let managers = managers?;
+    if managers.iter().any(|place| !place.is_empty()) {
+        let text = format!(
+            "the space at {address} has managers in processes of their own, at {}: its programs ask them without a kernel",
+            managers.join(", ")
+        );
+        return Err(Error::new(Code::BadValue, text));
+    }
+    Ok(u8::try_from(managers.len()).expect("a space has MAX_MANAGERS at most"))
+}
+
+impl Lab {
+    /// Connects to each of several managers.
+    pub(super) fn connect_to_managers(
+        places: &[LinkAddress],
+        cluster: u128,
+        lease: Duration,
+        link: LinkConfig,
+    ) -> Result<Lab, Error> {
+        let made = Made::link(&places[0])?;
+        let writes_together = made.writes_together;
+        let (node, config) = client_config(cluster, link);
+        let seen = Seen::of_a_connection();
+        let number = u8::try_from(places.len()).expect("a space has MAX_MANAGERS at most");
+        let instance = seen.instance(node, stack::client_of_managers(node, number, &config));
+        let lab = made.connected(node, stack::SPACE_NODE, instance, lease, link, seen)?;
+        for (manager, place) in (0..number).zip(places).skip(1) {
+            let made = Made::link(place).map_err(|error| {
+                let text = format!("manager {} of the {number} of this space: {}", manager + 1, error.text());
+                Error::new(error.cause().clone(), text)
+            })?;
+            let again = made.may_be_cut.then(|| redial(place, link, life::random())).flatten();
+            let peer = stack::sessions_of(stack::manager_node(manager));
+            lab.shared.calls.also(peer, made.end, again).map_err(|error| unwatched(&error))?;
+        }
+        lab.wait_for_managers(number)?;
+        lab.go_on(writes_together, redial(&places[0], link, life::random()), Vec::new(), None);
+        Ok(lab)
+    }
+
+    /// Waits until they answer as one space.
+    fn wait_for_managers(&self, number: u8) -> Result<(), Error> {
+        let mut asked = Pending::begin(self, SpaceNumber::UNNAMED, &Request::Status)?;
+        match asked.wait(TOGETHER_LIMIT) {
+            Some(outcome) => outcome.map(drop),
+            None => {
+                let text = format!(
+                    "the {number} managers of this space have not found each other within {} s: each says on its standard error when it has found all",
+                    TOGETHER_LIMIT.as_secs()
+                );
+                Err(Error::new(Code::Unreachable, text))
+            }
+        }
+    }
+}

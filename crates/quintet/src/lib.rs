@@ -110,7 +110,8 @@ pub use quintet_tuple_space::{
     WaitingRequest, Witness, template, tuple,
 };
 pub use serve::{
-    CodeWatch, LeaderSink, ManagersSink, OtherManagers, Partitioning, Replication, ServeConfig, Server, ServerMeter,
+    CodeWatch, LeaderSink, ManagersSink, OtherManagers, Partitioning, Replication, ServeConfig, Server,
+    ServerMeter,
 };
 pub use space::Space;
 pub use space_address::SpaceAddress;

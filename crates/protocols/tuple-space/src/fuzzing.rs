@@ -3,8 +3,8 @@
 use crate::codec::{self, Answer};
 use crate::codec::{Migrate, MovedTuple, Route, Transfer};
 use crate::{
-    Manager, ManagersConfig, NotGranted, Refusal, Router, RouterConfig, Signature, Space, SpaceConfig, Spaces,
-    SpacesConfig, Template, Tuple,
+    Manager, ManagersConfig, NotGranted, Refusal, Router, RouterConfig, Signature, Space, SpaceConfig,
+    Spaces, SpacesConfig, Template, Tuple,
 };
 use bytes::Bytes;
 use quintet_contract::{
@@ -105,7 +105,11 @@ pub fn manager_seeds() -> Vec<(&'static str, Vec<u8>)> {
     // The others say that they are of the same space, as they were asked.
     let joined = |me: u8| {
         let others = (0..3u8).filter(|other| *other != me);
-        others.zip(1..).map(|(other, token)| sent(other, codec::DONE, token, &[], &[])).collect::<Vec<_>>().concat()
+        others
+            .zip(1..)
+            .map(|(other, token)| sent(other, codec::DONE, token, &[], &[]))
+            .collect::<Vec<_>>()
+            .concat()
     };
     let join = sent(2, codec::ROUTE, 9, &encode_to_vec(&Route::Join { managers: 3, seed: 0 }), &[]);
     let refusal = Refusal::new(Code::PeerDied, "one is gone");

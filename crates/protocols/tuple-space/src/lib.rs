@@ -62,8 +62,8 @@ pub use client::{PlannedRequest, Request, RequestError};
 pub use codec::{
     Answer, Attempt, Awaited, Change, Class, ClientState, CodeGrants, Collected, Cursor, Events, FAILED,
     Glimpse, HotKey, LeaseId, ListedLease, ListedTuple, MAX_GLIMPSE_BYTES, MAX_GROUP_USES,
-    MAX_PARTITION_NAME_BYTES, MAX_SELECT_TEMPLATES, MAX_TEMPLATE_SHAPES, ManagersNews, NotGranted, Operation, Page,
-    PageSize, Partition, Policy, RESERVED_PREFIX, Refusal, Routes, Rows, SignatureState, SpaceInfo,
+    MAX_PARTITION_NAME_BYTES, MAX_SELECT_TEMPLATES, MAX_TEMPLATE_SHAPES, ManagersNews, NotGranted, Operation,
+    Page, PageSize, Partition, Policy, RESERVED_PREFIX, Refusal, Routes, Rows, SignatureState, SpaceInfo,
     SpaceName, SpaceNameError, SpaceNumber, SpaceRights, SpaceSettings, SpacesPage, SpacesRequest, State,
     Subject, TemplateShape, TooLarge, TupleEvent, Wait, WaitingRequest, Withheld, Witness,
 };

@@ -11,8 +11,8 @@ use crate::telemetry::TelemetryArguments;
 use crate::whole_file;
 use clap::{Args, ValueEnum};
 use quintet::{
-    Code, Error, LeaderSink, LinkAddress, LinkConfig, LogNews, LogSink, Recorder, Replication, ServeConfig,
-    Server, SpaceAddress, SpaceLog, Tracer,
+    Code, Error, LeaderSink, LinkAddress, LinkConfig, LogNews, LogSink, ManagersSink, OtherManagers,
+    Partitioning, Recorder, Replication, ServeConfig, Server, SpaceAddress, SpaceLog, Tracer,
 };
 use quintet_settings::Settings;
 use serde_json::json;
@@ -26,7 +26,7 @@ use std::sync::mpsc::{Sender, channel};
 
 #[derive(Args)]
 #[command(
-    after_help = "Every kind of link but tls: is for processes of this user on this machine. tls: is for whoever has an identity of the same cluster, on any machine: the setting cluster.identity (QUINTET_IDENTITY) names this one's.\n\nExamples:\n  quintet serve --listen unix:/run/user/1000/q.sock --listen tcp:127.0.0.1:7400\n  QUINTET_IDENTITY=lab quintet serve --listen tls:0.0.0.0:7400\n  quintet serve --max-bytes 1000000 --record space.rec\n  quintet serve --metrics 127.0.0.1:9464\n  quintet serve --managers 2 --listen unix:/run/user/1000/q.sock\n  quintet serve --policy logged --log-dir /var/lib/quintet/orders\n  quintet serve --policy replicated --replica 1 --replicas 127.0.0.1:7401,127.0.0.1:7402,127.0.0.1:7403 --log-dir /var/lib/quintet/one"
+    after_help = "Every kind of link but tls: is for processes of this user on this machine. tls: is for whoever has an identity of the same cluster, on any machine: the setting cluster.identity (QUINTET_IDENTITY) names this one's.\n\nExamples:\n  quintet serve --listen unix:/run/user/1000/q.sock --listen tcp:127.0.0.1:7400\n  QUINTET_IDENTITY=lab quintet serve --listen tls:0.0.0.0:7400\n  quintet serve --max-bytes 1000000 --record space.rec\n  quintet serve --metrics 127.0.0.1:9464\n  quintet serve --managers 2 --listen unix:/run/user/1000/q.sock\n  QUINTET_IDENTITY=lab quintet serve --manager 1 --peers tls:a:7400,tls:b:7400\n  quintet serve --policy logged --log-dir /var/lib/quintet/orders\n  quintet serve --policy replicated --replica 1 --replicas 127.0.0.1:7401,127.0.0.1:7402,127.0.0.1:7403 --log-dir /var/lib/quintet/one"
 )]
 pub(crate) struct Arguments {
     /// Serve here: shm:PATH, unix:PATH, tcp:HOST:PORT, tls:HOST:PORT, or a path; several times for several; else at the setting space.address
@@ -46,6 +46,12 @@ pub(crate) struct Arguments {
     /// Spread the space over so many managers, each on a thread of its own: for more requests a second than one thread answers. The others listen beside the first, at PATH.1, PATH.2 or the next ports; without a log and without --record
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=16))]
     managers: u8,
+    /// Serve one manager of several, each in a process of its own, on one machine or on several: which of them this one is, from 1. Programs connect to the first, whose address is theirs; without a log and without --record
+    #[arg(long, value_name = "N", requires = "peers", conflicts_with_all = ["managers", "replica", "record"], value_parser = clap::value_parser!(u8).range(1..=16))]
+    manager: Option<u8>,
+    /// Where all managers serve, in the order of their numbers, with commas between, as the others and the programs reach them; the same for each of them. Without --listen this one listens there
+    #[arg(long, value_name = "ADDRESSES", requires = "manager", value_delimiter = ',')]
+    peers: Vec<LinkAddress>,
     /// What outlives the process: nothing; with `logged` all that the space has acknowledged; with `replicated` the same, also where a machine is lost
     #[arg(long, value_name = "POLICY", value_enum, default_value_t = Policy::Volatile)]
     policy: Policy,
@@ -99,17 +105,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let tracer = arguments.trace.as_deref().map(tracer).transpose()?;
     let replication = replication(arguments, &cluster.settings)?;
     let recorder = recorder(arguments.record.as_deref())?;
-    let listen = if let (Some(replication), true) = (&replication, arguments.listen.is_empty()) {
-        replication
-            .replicas
-            .get(usize::from(replication.replica).wrapping_sub(1))
-            .cloned()
-            .into_iter()
-            .collect()
-    } else if arguments.listen.is_empty() {
-        vec![cluster.address_to_serve()?]
-    } else {
-        arguments.listen.clone()
+    let partitioning = partitioning(arguments, &cluster.settings)?;
+    let own_place = match (&replication, &partitioning) {
+        (Some(Replication { replica, replicas, .. }), _) => place_of(*replica, replicas),
+        (None, Some(Partitioning { manager, managers, .. })) => place_of(*manager, managers),
+        (None, None) => None,
+    };
+    let listen = match own_place {
+        _ if !arguments.listen.is_empty() => arguments.listen.clone(),
+        Some(own) => vec![own],
+        None => vec![cluster.address_to_serve()?],
     };
     for address in &listen {
         socket_folder::prepare(address, chosen)?;
@@ -127,6 +132,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         replication,
         tracer,
         managers: arguments.managers,
+        partitioning,
         ..ServeConfig::default()
     };
     let server = Server::start_at(&listen, &config)?;
@@ -201,6 +207,27 @@ fn replication(arguments: &Arguments, settings: &Settings) -> Result<Option<Repl
         None => tell("no replica leads: nothing is answered until a majority of them is there"),
     });
     Ok(Some(Replication { replica, replicas, identities: Vec::new(), told: Some(told) }))
+}
+
+/// Which of several managers this process serves, if it is one of several. What it learns of the others goes to the standard error.
+fn partitioning(arguments: &Arguments, settings: &Settings) -> Result<Option<Partitioning>, Error> {
+    let Some(manager) = arguments.manager else { return Ok(None) };
+    let managers: Vec<LinkAddress> =
+        arguments.peers.iter().cloned().map(|peer| identified(peer, settings)).collect::<Result<_, _>>()?;
+    let count = managers.len();
+    let told: ManagersSink = Arc::new(move |news| match news {
+        OtherManagers::Complete => tell(format!("all {count} managers are there")),
+        OtherManagers::Lost(error) => tell(format!(
+            "{}: the space is over; end its other managers, and start all of them anew",
+            error.text()
+        )),
+    });
+    Ok(Some(Partitioning { manager, managers, told: Some(told) }))
+}
+
+/// The place of this number, counted from 1, if there is one.
+fn place_of(number: u8, places: &[LinkAddress]) -> Option<LinkAddress> {
+    places.get(usize::from(number).wrapping_sub(1)).cloned()
 }
 
 /// Reads what `--replicas` says.

@@ -26,6 +26,7 @@ mod metrics;
 mod named_spaces;
 mod output;
 mod own_workers;
+mod partitioned;
 mod protobuf;
 mod replicated;
 mod reproduce;

@@ -71,11 +71,7 @@ impl Spread {
     ///
     /// # Errors
     /// [`Code::BadValue`]: an address has no port for it.
-    pub(super) fn beside(
-        first: &LinkAddress,
-        (me, managers): (u8, u8),
-        seed: u64,
-    ) -> Result<Spread, Error> {
+    pub(super) fn beside(first: &LinkAddress, (me, managers): (u8, u8), seed: u64) -> Result<Spread, Error> {
         let places = (0..managers).map(|manager| beside(first, manager)).collect::<Result<_, _>>()?;
         let addresses = vec![String::new(); managers.into()];
         Ok(Spread { me, seed, places, addresses, patience: DIAL_LIMIT, told: None })
@@ -153,22 +149,33 @@ impl Partitioning {
         let bad = |text: String| Err(Error::new(Code::BadValue, text));
         check_number(count)?;
         if count < 2 {
-            return bad("a space over several processes has two managers or more: name where each serves".to_owned());
+            return bad(
+                "a space over several processes has two managers or more: name where each serves".to_owned()
+            );
         }
         if number == 0 || usize::from(number) > count {
-            return bad(format!("manager {number} is none of the {count} managers: they are numbered from 1"));
+            return bad(format!(
+                "manager {number} is none of the {count} managers: they are numbered from 1"
+            ));
         }
         for (at, address) in self.managers.iter().enumerate() {
             if self.managers[..at].contains(address) {
                 return bad(format!("manager {} has the address of another one: {address}", at + 1));
             }
-            let is_open = matches!(address, LinkAddress::Tcp { port: 0, .. } | LinkAddress::Tls { port: 0, .. });
+            let is_open =
+                matches!(address, LinkAddress::Tcp { port: 0, .. } | LinkAddress::Tls { port: 0, .. });
             if is_open || address.to_string().len() > MAX_ADDRESS_BYTES {
-                return bad(format!("manager {} cannot be reached at {address}: name a place that others can", at + 1));
+                return bad(format!(
+                    "manager {} cannot be reached at {address}: name a place that others can",
+                    at + 1
+                ));
             }
         }
         if config.managers > 1 {
-            return bad(format!("a process serves one manager of several, or all {} of a space", config.managers));
+            return bad(format!(
+                "a process serves one manager of several, or all {} of a space",
+                config.managers
+            ));
         }
         if config.replication.is_some() {
             return bad("a replicated space has one manager".to_owned());

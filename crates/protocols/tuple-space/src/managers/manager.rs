@@ -8,8 +8,8 @@ mod usage;
 
 use super::{Home, Placement};
 use crate::codec::{
-    CANCEL, Class, FENCE, Further, MIGRATE, NAMED, Put, RENEW, RETURN, ROUTE, RequestView, SPACES,
-    TRANSFER, View,
+    CANCEL, Class, FENCE, Further, MIGRATE, NAMED, Put, RENEW, RETURN, ROUTE, RequestView, SPACES, TRANSFER,
+    View,
 };
 use crate::space::{Elsewhere, seeded};
 use crate::{Signature, SpaceConfig, Spaces, SpacesConfig};

@@ -1,4 +1,4 @@
-//! Pairs of several clients at the same time, the space spread over one manager or several.
+//! Pairs of several clients at the same time, the space spread over one manager or several, as threads of one process or as processes.
 
 use super::super::case::{Better, Case, Group, Prepare, Round, Unit};
 use super::WAITING;
@@ -12,8 +12,13 @@ const CLIENTS: usize = 4;
 const PLACEMENT: &str = "clients and managers on any core";
 
 pub(super) fn cases() -> Vec<Case> {
-    let cases: [(_, Prepare); 3] =
-        [("managers-1", || prepare(1)), ("managers-2", || prepare(2)), ("managers-4", || prepare(4))];
+    let cases: [(_, Prepare); 5] = [
+        ("managers-1", || prepare(Served::start_managers(1)?)),
+        ("managers-2", || prepare(Served::start_managers(2)?)),
+        ("managers-4", || prepare(Served::start_managers(4)?)),
+        ("managers-2-processes", || prepare(Served::start_partitioned(2)?)),
+        ("managers-4-processes", || prepare(Served::start_partitioned(4)?)),
+    ];
     cases
         .map(|(name, prepare)| {
             Case::new(Group::Space, name, Unit::PerSecond("pairs"), Better::Higher, prepare)
@@ -24,8 +29,7 @@ pub(super) fn cases() -> Vec<Case> {
 
 /// Pairs of a name, a number and 64 bytes a second, of four clients together, each number of one client: the number is the key by which
 /// several managers spread them.
-fn prepare(managers: u8) -> Result<Round, Error> {
-    let served = Served::start_managers(managers)?;
+fn prepare(served: Served) -> Result<Round, Error> {
     let clients = (0..CLIENTS).map(|_| served.connect()).collect::<Result<Vec<_>, _>>()?;
     rate(&clients, PAIRS / 20, pair)?;
     Ok(served.rounds(move || rate(&clients, PAIRS, pair)))

@@ -18,8 +18,8 @@ const LEASE: Duration = Duration::from_secs(10);
 /// A space served by a child on the second processor.
 pub(in crate::bench) struct Served {
     address: LinkAddress,
-    /// Ended when dropped.
-    server: Companion,
+    /// What serves it: one process, or one for each manager. Ended when dropped.
+    servers: Vec<Companion>,
     /// Removed when dropped.
     folder: TempDir,
 }
@@ -47,7 +47,7 @@ impl Served {
         let (server, address) = serve(&over.address(folder.path()), identity_set)?;
         let address = identified(&address, identity.as_deref())?;
         drop(there);
-        Ok(Served { address, server, folder })
+        Ok(Served { address, servers: vec![server], folder })
     }
 
     /// Starts it in shared memory with so many managers, which are on whichever processors the system gives them.
@@ -59,7 +59,25 @@ impl Served {
             tempfile::Builder::new().prefix("quintet-").tempdir().map_err(refused("make a folder"))?;
         let spread = (managers > 1).then(|| format!("--managers={managers}").into());
         let (server, address) = serve(&Over::Shm.address(folder.path()), spread)?;
-        Ok(Served { address, server, folder })
+        Ok(Served { address, servers: vec![server], folder })
+    }
+
+    /// Starts it in shared memory with so many managers, each a process of its own, on whichever processors the system gives them.
+    ///
+    /// # Errors
+    /// The system refused, or a server did not come.
+    pub(in crate::bench) fn start_partitioned(managers: u8) -> Result<Served, Error> {
+        let folder =
+            tempfile::Builder::new().prefix("quintet-").tempdir().map_err(refused("make a folder"))?;
+        let place = |manager: u8| LinkAddress::SharedMemory(folder.path().join(manager.to_string()));
+        let peers: Vec<String> = (1..=managers).map(|manager| place(manager).to_string()).collect();
+        let start = |manager: u8| {
+            let more = [format!("--manager={manager}").into(), format!("--peers={}", peers.join(",")).into()];
+            serve(&place(manager), more)
+        };
+        let started = (1..=managers).map(start).collect::<Result<Vec<_>, _>>()?;
+        let (servers, addresses): (_, Vec<_>) = started.into_iter().unzip();
+        Ok(Served { address: addresses[0].clone(), servers, folder })
     }
 
     /// Starts it over a Unix socket with a log on the disk: all is synced there before it is answered.
@@ -72,12 +90,12 @@ impl Served {
         let log = ["--policy=logged".into(), "--log-dir".into(), folder.path().join("log").into()];
         let (server, address) = serve(&Over::Unix.address(folder.path()), log)?;
         drop(there);
-        Ok(Served { address, server, folder })
+        Ok(Served { address, servers: vec![server], folder })
     }
 
     /// Ends the server at once, as a crash does. Its folder, of which `log` is the log's.
     pub(in crate::bench) fn kill(self) -> TempDir {
-        drop(self.server);
+        drop(self.servers);
         self.folder
     }
 
@@ -90,9 +108,9 @@ impl Served {
         &self.address
     }
 
-    /// The process that serves it.
+    /// The process that serves it, or its first manager.
     pub(in crate::bench) fn process(&self) -> u32 {
-        self.server.process()
+        self.servers[0].process()
     }
 
     /// Rounds of `round`, which uses this space and goes before it does.

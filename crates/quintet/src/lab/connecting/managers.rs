@@ -25,11 +25,15 @@ pub(super) fn places(first: &LinkAddress, told: &[String]) -> Result<Vec<LinkAdd
 fn place(first: &LinkAddress, manager: u8, told: &str) -> Result<LinkAddress, Error> {
     if manager == 0 || told.is_empty() {
         return first.of_manager(manager).ok_or_else(|| {
-            Error::new(Code::Unreachable, format!("manager {} of the space at {first} has no port", manager + 1))
+            Error::new(
+                Code::Unreachable,
+                format!("manager {} of the space at {first} has no port", manager + 1),
+            )
         });
     }
     let address: LinkAddress = told.parse().map_err(|error| {
-        let text = format!("manager {} of the space at {first} is said to be at {told:?}: {error}", manager + 1);
+        let text =
+            format!("manager {} of the space at {first} is said to be at {told:?}: {error}", manager + 1);
         Error::new(Code::Malformed, text)
     })?;
     let address = match first {

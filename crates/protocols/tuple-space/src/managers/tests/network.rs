@@ -78,7 +78,9 @@ impl Network {
         let spaces = SpacesConfig::default();
         let mut network = Network {
             now: Time(1),
-            managers: (0..managers).map(|me| Manager::new(space, spaces, &config(managers, me, SEED))).collect(),
+            managers: (0..managers)
+                .map(|me| Manager::new(space, spaces, &config(managers, me, SEED)))
+                .collect(),
             routers: (0..clients).map(router).collect(),
             links: BTreeMap::new(),
             answers: Vec::new(),

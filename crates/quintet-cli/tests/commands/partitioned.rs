@@ -1,0 +1,104 @@
+//! `serve --manager`: a space whose managers are processes, one of which is killed.
+
+use crate::tool::{LONG, quintet, result, text};
+use quintet::{Code, Error, Lab, LinkAddress, template, tuple};
+use quintet_testbed::{Child, TempDir};
+use std::net::TcpListener;
+use std::time::Duration;
+
+const LEASE: Duration = Duration::from_secs(10);
+const TOGETHER: &str = "all 3 managers are there";
+
+/// Places that are told to all of them.
+fn manager(number: usize, peers: &str) -> Child {
+    quintet(["serve", "--manager", &number.to_string(), "--peers", peers])
+}
+
+fn wait_for(child: &Child, words: &str) {
+    child.output().wait_for(words, LONG).unwrap_or_else(|| panic!("{}", child.output().text()));
+}
+
+/// Three processes, the last one first, and where programs connect.
+fn three(places: &[String; 3]) -> (Vec<Child>, LinkAddress) {
+    let peers = places.join(",");
+    let mut managers: Vec<Child> = (1..=3).rev().map(|number| manager(number, &peers)).collect();
+    managers.reverse();
+    managers.iter().for_each(|manager| wait_for(manager, TOGETHER));
+    (managers, places[0].parse().unwrap())
+}
+
+fn unix(folder: &TempDir) -> [String; 3] {
+    ["one", "two", "three"].map(|name| format!("unix:{}", text(&folder.join(name))))
+}
+
+fn tcp() -> [String; 3] {
+    let listeners = [(); 3].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+    listeners.map(|listener| format!("tcp:{}", listener.local_addr().unwrap()))
+}
+
+fn connect(address: &LinkAddress) -> Result<Lab, Error> {
+    Lab::connect(address.clone(), 0, LEASE)
+}
+
+#[test]
+fn programs_use_three_processes_as_one_space_and_hear_which_of_them_was_killed() {
+    let folder = TempDir::new().unwrap();
+    for places in [unix(&folder), tcp()] {
+        let (mut managers, address) = three(&places);
+        let (one, other) = (connect(&address).unwrap(), connect(&address).unwrap());
+        for key in 0..100i64 {
+            one.space().out(tuple!["task", key, key]).unwrap();
+            assert!(other.space().read_if(&template!["task", key, ?i64]).unwrap().is_some());
+        }
+        let (code, said) = result(quintet(["status", "--space", &places[0], "--json"]));
+        assert!(code == 0 && said.contains("\"tuples\":100"), "{said}");
+        // Gathered from all three, each once.
+        let taken: Vec<i64> = (0..100)
+            .map(|_| other.space().take(&template!["task", ?i64, ?i64]).unwrap())
+            .map(|task| i64::try_from(task[1].clone()).unwrap())
+            .collect();
+        assert_eq!(taken, (0..100).collect::<Vec<_>>(), "the oldest first");
+        let waits = one.space().begin().take(&template!["wanted"]).unwrap();
+        managers[1].kill().unwrap();
+        let gone = format!("manager 2 of the 3 of this space, at {}, is gone", places[1]);
+        for error in [waits.finish().unwrap_err(), other.space().status().unwrap_err()] {
+            assert!(error.code() == Code::PeerDied && error.text().contains(&gone), "{error}");
+        }
+        for survivor in [0, 2] {
+            wait_for(&managers[survivor], &gone);
+        }
+        // One that takes its place has nothing of what was there.
+        managers[1] = manager(2, &places.join(","));
+        wait_for(&managers[1], &gone);
+        let error = connect(&address).map(drop).unwrap_err();
+        assert!(error.text().contains(&gone), "{error}");
+    }
+}
+
+#[test]
+fn managers_that_do_not_belong_together_say_so() {
+    let folder = TempDir::new().unwrap();
+    let places = unix(&folder);
+    let refused = |number: &str, peers: &str, more: &[&str]| {
+        let words = ["serve", "--manager", number, "--peers", peers];
+        result(quintet(words.iter().chain(more).copied()))
+    };
+    for (number, peers, more, why) in [
+        ("3", &*places[..2].join(","), &[][..], "manager 3 is none of the 2 managers"),
+        ("1", &places[0], &[], "two managers or more"),
+        ("1", &[&*places[0], &*places[0]].join(","), &[], "manager 2 has the address of another one"),
+        ("1", "tcp:127.0.0.1:0,tcp:127.0.0.1:1", &[], "manager 1 cannot be reached"),
+        ("1", &places.join(","), &["--policy", "logged", "--log-dir", "x"], "keeps no log"),
+        ("1", &places.join(","), &["--managers", "2"], "cannot be used with"),
+    ] {
+        let (code, said) = refused(number, peers, more);
+        assert!(code != 0 && said.contains(why), "{why}: {said}");
+    }
+    // The second one was told of another space.
+    let first = manager(1, &places.join(","));
+    wait_for(&first, "serving at");
+    let second = manager(2, &places[..2].join(","));
+    wait_for(&second, "the same addresses and cluster");
+    let error = Lab::connect(places[0].parse::<LinkAddress>().unwrap(), 0, LEASE).map(drop).unwrap_err();
+    assert!(error.text().contains("manager 3 of the 3 of this space"), "it is not there: {error}");
+}

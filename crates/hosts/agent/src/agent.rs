@@ -242,12 +242,18 @@ impl Drop for Agent {
     }
 }
 
-/// Processes prove to be this machine, wherever they connect to.
+/// Processes prove to be this machine, wherever they connect to, and find the program of this agent where no other of its name is before it in `PATH`.
 fn processes(config: &AgentConfig) -> quintet_runtime::ProcessConfig {
     let mut processes = quintet_runtime::ProcessConfig::new(Record::jobs(&config.folder));
     processes.through.clone_from(&config.processes.through);
     processes.companion.clone_from(&config.processes.companion);
     processes.environment.push(("QUINTET_IDENTITY".into(), config.folder.clone().into()));
+    let own = std::env::current_exe().ok().and_then(|program| Some(program.parent()?.to_owned()));
+    for (_, path) in processes.environment.iter_mut().filter(|(name, _)| name == "PATH") {
+        let folders: Vec<_> = std::env::split_paths(path).chain(own.clone()).collect();
+        // A folder whose name has a colon cannot be in it.
+        *path = std::env::join_paths(folders).unwrap_or_else(|_| path.clone());
+    }
     processes
 }
 

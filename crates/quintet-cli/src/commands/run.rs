@@ -16,6 +16,7 @@
 //! | `run/launch.rs`, `run/child.rs` | how children are started; one child |
 //! | `run/elsewhere.rs` | `--hosts`: what is prepared for it |
 //! | `run/cluster.rs`, `run/hosts.rs`, `run/machine.rs` | the cluster; which machines of it; one of them |
+//! | `run/managers.rs` | managers of the space on other machines |
 //! | `run/sight.rs` | who of the cluster is in, and who is silent |
 //! | `run/slurm.rs` | the machines of an allocation of Slurm |
 //! | `run/files.rs` | what workers on other machines need of the program |
@@ -39,6 +40,7 @@ mod killing;
 mod launch;
 mod ledger;
 mod machine;
+mod managers;
 mod pieces;
 mod restarts;
 mod sight;
@@ -113,8 +115,8 @@ pub(crate) struct Arguments {
     /// Keep how long the operations of each process take, as interval logs of HdrHistogram in this folder
     #[arg(long, value_name = "FOLDER")]
     histograms: Option<PathBuf>,
-    /// Spread the space over so many managers, each on a thread of its own: for more requests a second than one thread answers. The others listen beside the first, at PATH.1, PATH.2 or the next ports
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=16), conflicts_with_all = ["hosts", "record"])]
+    /// Spread the space over so many managers, each on a thread of its own: for more requests a second than one thread answers. The others listen beside the first, at PATH.1, PATH.2 or the next ports; with --hosts they are processes on its other machines, in turn
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=16), conflicts_with = "record")]
     managers: u8,
     /// Have the programs of this machine ask the space through a kernel, to which they are linked over shared memory: the space then has one connection to them all. Costs a hop; to compare
     #[arg(long)]
@@ -273,16 +275,30 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let listen = arguments.listen.clone().unwrap_or_else(|| arguments.link.address(room.folder.path()));
     let listen = identified(listen, &settings)?;
     let listen: Vec<LinkAddress> = [listen].into_iter().chain(elsewhere.listen(&happened)?).collect();
-    let server = Server::start_at(&listen, &config)?;
+    let placed = elsewhere.managers(arguments.managers, &settings, &printer);
+    let server = match &placed {
+        Some(placed) => placed.start(&listen, &config)?,
+        None => Server::start_at(&listen, &config)?,
+    };
+    // Who asks several machines shows to all of them who it is.
+    let (own_address, identity) = match &placed {
+        Some(placed) => {
+            let reached = elsewhere.address(server.addresses());
+            (Some(placed.cluster.identified(reached)), Some(placed.cluster.folder().to_owned()))
+        }
+        None => (None, identity_place(&settings)?),
+    };
     let served = (server.addresses(), cluster, workers);
     let kernel = kernel(arguments, &settings, (server.addresses(), cluster, link), room.folder.path())?;
     let mut launch = launch(arguments, &settings, served, elsewhere, (&room, trace.as_ref(), printer))?;
+    launch.identity = identity;
     if let Some(kernel) = &kernel {
         launch.address = kernel.addresses()[0].clone();
     }
     metrics.url().iter().for_each(|url| launch.printer.say(&format!("metrics at {url}")));
     metrics.answer(vec![Part::space(server.meter()), launch.counts.part()])?;
-    let lab = Lab::connect_with(&launch.address, cluster, launch.lease, link)?;
+    let own_address = own_address.unwrap_or_else(|| launch.address.clone());
+    let lab = Lab::connect_with(&own_address, cluster, launch.lease, link)?;
     let outcome = job::run(&launch, &lab, kill_one, happened, happenings);
     // Before the job's folders on other machines are removed.
     let there = trace::gather(&launch.hosts, room.folder.path(), launch.histograms.as_deref());
@@ -349,7 +365,7 @@ fn launch(
         files: elsewhere.files,
         cluster,
         lease: Duration::from_millis(settings.number(&SPACE_LEASE_MS)),
-        identity: identity_place(settings)?,
+        identity: None,
         link: LinkConfig::from_settings(settings)?,
         job: room.supervisor.variable(),
         trace: trace.map(|trace| trace.folder().to_owned()),

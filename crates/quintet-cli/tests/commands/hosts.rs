@@ -7,6 +7,7 @@ mod ending;
 mod files;
 mod kept_space;
 pub(crate) mod lab;
+mod managers;
 mod output;
 mod redone;
 mod traced;

@@ -11,7 +11,7 @@ use quintet_launch::Grant;
 use quintet_link::{Credentials, Proof};
 use quintet_membership::{Member, View};
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -67,6 +67,25 @@ impl Cluster {
     /// Where the others reach what listens at such a port of this machine.
     pub(super) fn reached(&self, port: u16) -> LinkAddress {
         LinkAddress::Tls { host: host(&self.own.address).to_owned(), port, credentials: None }
+    }
+
+    /// Where what listens at such a port of another machine is reached.
+    ///
+    /// # Errors
+    /// There is no such machine.
+    pub(super) fn reached_on(&self, name: &str, port: u16) -> Result<LinkAddress, Error> {
+        let (_, member) = self.member(name)?;
+        Ok(LinkAddress::Tls { host: host(&member.address).to_owned(), port, credentials: None })
+    }
+
+    /// The same address, where this machine proves who it is.
+    pub(super) fn identified(&self, address: LinkAddress) -> LinkAddress {
+        address.identified(Some(&self.credentials))
+    }
+
+    /// Where the proof of this machine lies.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
     }
 
     fn listening_host(&self) -> String {

@@ -5,6 +5,7 @@ use super::display::Printer;
 use super::files::{self, Sent};
 use super::happening::Happening;
 use super::hosts::{Hosts, Placement};
+use super::managers::PlacedManagers;
 use super::slurm::Agents;
 use super::{Arguments, own_workers};
 use quintet::{Code, Error, LinkAddress, LinkConfig};
@@ -47,7 +48,8 @@ impl Elsewhere {
         let mut hosts =
             Hosts::connect(&cluster, names, &LinkConfig::from_settings(settings)?, printer, tell)?;
         hosts.plan(arguments.place.unwrap_or(Placement::RoundRobin), workers);
-        let cluster = Some(cluster).filter(|_| hosts.are_several() && workers > 0);
+        let is_used = workers > 0 || arguments.managers > 1;
+        let cluster = Some(cluster).filter(|_| hosts.are_several() && is_used);
         let files = cluster.as_ref().map(|cluster| sent(arguments, cluster, &hosts, printer)).transpose()?;
         Ok(Elsewhere { hosts, files: files.unwrap_or_default(), is_allocation: agents.is_some(), cluster })
     }
@@ -58,6 +60,18 @@ impl Elsewhere {
     /// The library refuses this machine's identity.
     pub(super) fn listen(&self, tell: &Sender<Happening>) -> Result<Option<LinkAddress>, Error> {
         self.cluster.as_ref().map(|cluster| cluster.listen(tell.clone())).transpose()
+    }
+
+    /// The machines on which managers of the space are, if it has several and there are other machines.
+    pub(super) fn managers<'a>(
+        &'a self,
+        managers: u8,
+        settings: &'a Settings,
+        printer: &'a Printer,
+    ) -> Option<PlacedManagers<'a>> {
+        let cluster = self.cluster.as_ref().filter(|_| managers > 1)?;
+        let machines = self.hosts.machines().collect();
+        Some(PlacedManagers { cluster, machines, managers, settings, printer })
     }
 
     /// Where workers on other machines reach the space: at the last of its addresses, if there are any.

@@ -164,28 +164,17 @@ impl Launch {
 
     /// What a process of the job is told, which reaches the space there.
     fn variables(&self, who: Who, address: &LinkAddress) -> Vec<(String, String)> {
-        let link = &self.link;
         let mut variables = vec![
             ("QUINTET_SPACE".to_owned(), address.to_string()),
             ("QUINTET_CLUSTER".to_owned(), self.cluster.to_string()),
             ("QUINTET_LEASE_MS".to_owned(), self.lease.as_millis().to_string()),
-            (variable(&LINK_WINDOW_FRAMES), link.window.slots.to_string()),
-            (variable(&LINK_WINDOW_BYTES), link.window.bytes.to_string()),
-            (variable(&LINK_SPIN_US), link.spin.as_micros().to_string()),
-            (
-                Setting::Switch(&LINK_TWO_PACKETS).environment_name(),
-                (link.packets == Packets::Two).to_string(),
-            ),
-            (variable(&LINK_KEEP_ALIVE_MS), link.keep_alive.as_millis().to_string()),
-            (variable(&LINK_SILENCE_LIMIT_MS), link.silence_limit.as_millis().to_string()),
-            (variable(&LINK_RESUME_WINDOW_MS), link.resume_window.as_millis().to_string()),
-            (Setting::Text(&LINK_PACK).environment_name(), link.packing.to_string()),
             ("QUINTET_WORKERS".to_owned(), self.workers.to_string()),
             (JOB_VARIABLE.to_owned(), self.job_name()),
             ("QUINTET_VERSION".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
             ("QUINTET_EVENTS".to_owned(), "1".to_owned()),
             ("PYTHONUNBUFFERED".to_owned(), "1".to_owned()),
         ];
+        variables.extend(link_variables(&self.link));
         if who != Who::Master {
             // Workers fill the processors by being many; more threads in each would only be in each other's way.
             let threads = ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"];
@@ -237,6 +226,20 @@ impl Launch {
             false => (Program::File(name), own.collect()),
         }
     }
+}
+
+/// How the processes of a job use their links.
+pub(super) fn link_variables(link: &LinkConfig) -> Vec<(String, String)> {
+    vec![
+        (variable(&LINK_WINDOW_FRAMES), link.window.slots.to_string()),
+        (variable(&LINK_WINDOW_BYTES), link.window.bytes.to_string()),
+        (variable(&LINK_SPIN_US), link.spin.as_micros().to_string()),
+        (Setting::Switch(&LINK_TWO_PACKETS).environment_name(), (link.packets == Packets::Two).to_string()),
+        (variable(&LINK_KEEP_ALIVE_MS), link.keep_alive.as_millis().to_string()),
+        (variable(&LINK_SILENCE_LIMIT_MS), link.silence_limit.as_millis().to_string()),
+        (variable(&LINK_RESUME_WINDOW_MS), link.resume_window.as_millis().to_string()),
+        (Setting::Text(&LINK_PACK).environment_name(), link.packing.to_string()),
+    ]
 }
 
 /// The variable by which a child is given a setting.

@@ -2,6 +2,7 @@
 
 mod errand;
 mod parts;
+mod service;
 
 use super::child::Who;
 use super::display::{Printer, Stream};

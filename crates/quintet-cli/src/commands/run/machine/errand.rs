@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Pieces of output that wait for who reads them.
 const WAITING: usize = 16;
 /// Bytes of what an errand complains that are told.
-const COMPLAINT: usize = 500;
+pub(super) const COMPLAINT: usize = 500;
 
 /// Those that are under way, by their numbers at the agent.
 #[derive(Default)]
@@ -49,7 +49,9 @@ impl Machine {
         words: &[&[u8]],
         (to, at_most): (&mut dyn Write, u64),
     ) -> Result<PathBuf, String> {
-        let (process, folder, heard) = self.begin(program, words)?;
+        let mut start = Start::new(program, Program::Path(program.as_bytes().to_vec()));
+        start.arguments = words.iter().map(|word| word.to_vec()).collect();
+        let (process, folder, heard) = self.begin(start)?;
         let outcome = listen(&heard, program, to, at_most);
         if outcome.is_err() && self.errands.lock().remove(&process).is_some() {
             self.client.tell_launcher(&Request::Signal { process, signal: 9, to_group: true });
@@ -57,13 +59,7 @@ impl Machine {
         outcome.map(|()| folder)
     }
 
-    fn begin(
-        self: &Arc<Self>,
-        program: &str,
-        words: &[&[u8]],
-    ) -> Result<(u64, PathBuf, Receiver<What>), String> {
-        let mut start = Start::new(program, Program::Path(program.as_bytes().to_vec()));
-        start.arguments = words.iter().map(|word| word.to_vec()).collect();
+    pub(super) fn begin(self: &Arc<Self>, start: Start) -> Result<(u64, PathBuf, Receiver<What>), String> {
         let request = Request::Start { job: self.job, start: Box::new(start) };
         // Held until it is known, as for workers.
         let mut errands = self.errands.lock();

@@ -1,0 +1,70 @@
+//! Programs that serve on another machine until the job ends.
+
+use super::errand::COMPLAINT;
+use super::{Machine, PROMPT_LIMIT};
+use crate::commands::run::display::{Printer, Stream};
+use crate::commands::run::pieces::Pieces;
+use quintet::{Code, Error};
+use quintet_launch::{End, Request, Start, Stream as Said, What};
+use rustix::process::Signal;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::thread;
+
+impl Machine {
+    /// Starts it, and returns its number when it has said a first line, where it serves. What it says from then on is passed on.
+    ///
+    /// # Errors
+    /// The machine refuses or is lost, or the program ends or says nothing.
+    pub(in super::super) fn serve(self: &Arc<Self>, start: Start) -> Result<u64, Error> {
+        let who = format!("{} on {}", start.name, self.name);
+        let begun = self.begin(start);
+        let (process, _, heard) =
+            begun.map_err(|why| Error::new(Code::Unreachable, format!("{who}: {why}")))?;
+        if let Err(error) = first_line(&heard, &who) {
+            self.stop(process);
+            return Err(error);
+        }
+        let printer = self.printer.clone();
+        thread::spawn(move || pass_on(&heard, &printer, &who));
+        Ok(process)
+    }
+
+    /// Ends a program that serves.
+    pub(in super::super) fn stop(&self, process: u64) {
+        let signal = u8::try_from(Signal::TERM.as_raw()).unwrap_or_default();
+        self.client.tell_launcher(&Request::Signal { process, signal, to_group: true });
+    }
+}
+
+fn first_line(heard: &Receiver<What>, who: &str) -> Result<(), Error> {
+    let mut complaint = Vec::new();
+    let failed = |code, why: &str| Err(Error::new(code, format!("{who}: {why}")));
+    loop {
+        match heard.recv_timeout(PROMPT_LIMIT) {
+            Ok(What::Output { stream: Said::Output, bytes }) if bytes.contains(&b'\n') => return Ok(()),
+            Ok(What::Output { stream: Said::Output, .. }) => {}
+            Ok(What::Output { stream: Said::Error, bytes }) => {
+                let room = COMPLAINT.saturating_sub(complaint.len());
+                complaint.extend(bytes.iter().take(room));
+            }
+            Ok(What::Ended(end)) => {
+                let is_in_use = end == End::Exited(Code::AddressInUse.exit_status());
+                let code = if is_in_use { Code::AddressInUse } else { Code::Resource };
+                return failed(code, &String::from_utf8_lossy(&complaint).trim().escape_debug().to_string());
+            }
+            Err(RecvTimeoutError::Timeout) => return failed(Code::PeerSilent, "it says nothing"),
+            Err(RecvTimeoutError::Disconnected) => return failed(Code::PeerDied, "the machine is lost"),
+        }
+    }
+}
+
+fn pass_on(heard: &Receiver<What>, printer: &Printer, who: &str) {
+    let (prefix, mut pieces) = (format!("[{who}] "), Pieces::default());
+    for what in heard {
+        if let What::Output { stream: Said::Error, bytes } = what {
+            pieces.add(&bytes, |piece| printer.piece(Stream::Error, &prefix, piece));
+        }
+    }
+    pieces.finish(|piece| printer.piece(Stream::Error, &prefix, piece));
+}

@@ -3,7 +3,7 @@
 use super::lab::Machines;
 use super::{at, numbers};
 use crate::tool::{LONG, text};
-use quintet::{Code, Lab, LinkAddress, template, tuple};
+use quintet::{Code, Lab, LinkAddress, LinkConfig, template, tuple};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::time::Duration;
@@ -29,8 +29,20 @@ fn the_managers_of_a_job_are_on_its_machines_and_one_that_is_killed_is_named() {
     let master =
         format!("{tool} status --json >/dev/null && echo reached from here idle $$; exec sleep 1000");
     let (worker, master) = (at(&lab, "worker", worker), at(&lab, "master", &master));
-    let words =
-        ["run", "--managers", "3", "--hosts", "b,c", "-n", "2", "--python", text(&worker), text(&master)];
+    let words = [
+        "run",
+        "--set",
+        "link.resume_window_ms=300",
+        "--managers",
+        "3",
+        "--hosts",
+        "b,c",
+        "-n",
+        "2",
+        "--python",
+        text(&worker),
+        text(&master),
+    ];
     let job = lab.command("a", &words);
     // Two elsewhere, and the master.
     numbers(&job, " idle ", 3);
@@ -41,8 +53,8 @@ fn the_managers_of_a_job_are_on_its_machines_and_one_that_is_killed_is_named() {
     let after = |word: &str| words[words.iter().position(|found| *found == word).unwrap() + 1];
     let (space, cluster) = (after("by").parse::<LinkAddress>().unwrap(), after("of").parse().unwrap());
     let space = quintet::identified(space, after("with"), &|_| None).unwrap();
-    let connect = || Lab::connect(space.clone(), cluster, Duration::from_secs(10));
-    let own = connect().unwrap().space();
+    let link = LinkConfig { resume_window: Duration::from_millis(300), ..LinkConfig::default() };
+    let own = Lab::connect_with(space.clone(), cluster, Duration::from_secs(10), link).unwrap().space();
     for key in 0..80i64 {
         own.out(tuple!["task", key, key]).unwrap();
         assert!(own.read_if(&template!["task", key, ?i64]).unwrap().is_some());
@@ -57,7 +69,7 @@ fn the_managers_of_a_job_are_on_its_machines_and_one_that_is_killed_is_named() {
         error.code() == Code::PeerDied && error.text().contains("manager 2 of the 3 of this space, at tls:"),
         "{error}"
     );
-    let gone = "manager 2 of the 3 of this space";
+    let gone = "quintet: manager 2 of the 3 of this space";
     job.output().wait_for(gone, LONG).unwrap_or_else(|| panic!("{}", job.output().text()));
     let (code, said) = crate::tool::result(job);
     assert_ne!(code, 0, "a job ends with its space: {said}");

@@ -30,6 +30,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("replicated", &["contract", "wire", "durable", "raft"]),
     ("launch", &["contract", "wire"]),
     ("broker", &["contract", "wire"]),
+    ("isotach", &["contract", "wire"]),
     // Hosts.
     ("line", &["contract"]),
     ("testbed", &["contract", "errors", "line"]),

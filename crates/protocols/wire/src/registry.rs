@@ -176,6 +176,8 @@ pub const PORT_LAUNCH: Port = Port(23);
 pub const PORT_ENROLMENT: Port = Port(24);
 /// The broker: calls of handlers in other processes.
 pub const PORT_BROKER: Port = Port(25);
+/// The token manager of a switch, on the node that stands for it.
+pub const PORT_TOKEN_MANAGER: Port = Port(26);
 /// The first port free for tests and programs of a user's own.
 pub const PORT_USER: Port = Port(1024);
 

@@ -1,0 +1,116 @@
+//! What travels. All numbers are little-endian; each frame says of which view it is, and is read to its last byte.
+//!
+//! Between a program and the node in its process:
+//!
+//! | frame | kind | from, to | body |
+//! | --- | --- | --- | --- |
+//! | [`SUBMIT`] | 0 | program, node | operations; answered by `COMPLETED` or `REFUSED` under its token |
+//! | [`COMPLETED`] | 1 | node, program | place, rank u64, values |
+//! | [`REFUSED`] | 2 | node, program | a [`Refusal`] |
+//! | [`PLAIN`] | 3 | program, node; node, node; node, program | node u16 (program to node: to whom; else: from whom), handler u32, the bytes; answered by `SENT` under its token |
+//! | [`DELIVERED`] | 4 | node, program | place, sender u16, rank u64, handler u32, the bytes |
+//! | [`HALTED`] | 5 | node, program | view u32, a [`Halt`] |
+//!
+//! Between nodes and token managers:
+//!
+//! | frame | kind | from, to | body |
+//! | --- | --- | --- | --- |
+//! | [`PART`] | 6 | node, node | view u32, rank u64, operations; answered by `EXECUTED` under its token, the rank |
+//! | [`EXECUTED`] | 7 | node, node | view u32, pulse u64, values |
+//! | [`ANNOUNCE`] | 8 | node, its manager | view u32, and to the end: rank u64, receivers |
+//! | [`TOKEN`] | 9 | manager, manager | view u32, number u64, is complete u8, and to the end: pulse u64, sender u16, rank u64, receivers |
+//! | [`MARKERS`] | 10 | manager, its node | view u32, and to the end: pulse u64, sender u16, rank u64 |
+//! | [`INSTALL`] | 11 | program, node; program, manager | view u32, cut: a stamp, executed u64, the topology's text (length u32); answered by `INSTALLED` or `REFUSED` |
+//! | [`INSTALLED`] | 12 | node, program; manager, program | |
+//! | [`SENT`] | 13 | node, node; node, program | answers `PLAIN`: the receiver's program has it |
+//!
+//! Operations are counted (u16). Each is a tag u8 and: 0 message, to u16, handler u32, bytes (length u32); 1 read, variable u32; 2 write, variable u32,
+//! value (length u32); 3 reservation, variable u32; 4 value of a reserved place, as a write. Values are counted (u16): tag u8, 0 and the value
+//! (length u32), or 1: aborted. Receivers are counted (u16), ascending, each u16. A stamp is view u32, pulse u64, sender u16, rank u64; a place is a stamp
+//! and how far behind it u32.
+
+mod calls;
+mod entries;
+mod operations;
+#[cfg(test)]
+mod tests;
+
+pub use calls::{Completed, Delivered, Halt, HaltCause, Halted, Install, Plain, ReadValue, Refusal};
+pub use entries::{Announced, Executed, Ordered, Token};
+pub(crate) use entries::{Batch, write_announced, write_entry, write_marker};
+pub use entries::{read_announcements, read_markers, read_token};
+pub use operations::{Part, read_operations};
+
+use crate::logical_time::View;
+use quintet_contract::{Frame, Kind};
+use quintet_wire::registry::ISOTACH;
+
+/// A program's isochron.
+pub const SUBMIT: Kind = ISOTACH.kind(0);
+/// It was executed everywhere.
+pub const COMPLETED: Kind = ISOTACH.kind(1);
+/// It was not.
+pub const REFUSED: Kind = ISOTACH.kind(2);
+/// A message without logical time.
+pub const PLAIN: Kind = ISOTACH.kind(3);
+/// A message of an isochron, when its pulse has ended.
+pub const DELIVERED: Kind = ISOTACH.kind(4);
+/// Nothing is executed any more in this view.
+pub const HALTED: Kind = ISOTACH.kind(5);
+/// What a node is to execute of an isochron.
+pub const PART: Kind = ISOTACH.kind(6);
+/// It did.
+pub const EXECUTED: Kind = ISOTACH.kind(7);
+/// Isochrons whose parts have left.
+pub const ANNOUNCE: Kind = ISOTACH.kind(8);
+/// The end of a pulse, between switches.
+pub const TOKEN: Kind = ISOTACH.kind(9);
+/// What a node is to execute next, in this order: the ends of the pulses that are significant to it.
+pub const MARKERS: Kind = ISOTACH.kind(10);
+/// A new view.
+pub const INSTALL: Kind = ISOTACH.kind(11);
+/// It has begun.
+pub const INSTALLED: Kind = ISOTACH.kind(12);
+/// A plain message has arrived.
+pub const SENT: Kind = ISOTACH.kind(13);
+
+/// The view that a frame says it is of, where frames of its kind do.
+pub(crate) fn view_of(frame: Frame<'_>) -> Option<View> {
+    let has_view = matches!(frame.kind, PART | EXECUTED | ANNOUNCE | TOKEN | MARKERS | HALTED);
+    let bytes = frame.body.first_chunk::<4>().filter(|_| has_view)?;
+    Some(View(u32::from_le_bytes(*bytes)))
+}
+
+/// The name of a kind, for who reads a trace.
+#[must_use]
+pub fn name_of(kind: Kind) -> Option<&'static str> {
+    let names = [
+        "submit isochron",
+        "isochron completed",
+        "isochron refused",
+        "plain message",
+        "ordered message",
+        "isochrons halted",
+        "part of an isochron",
+        "part executed",
+        "isochrons announced",
+        "token of logical time",
+        "markers",
+        "new view of isochrons",
+        "view of isochrons installed",
+        "plain message arrived",
+    ];
+    names.get(usize::from(kind.0.checked_sub(SUBMIT.0)?)).copied()
+}
+
+/// Whether a frame of this kind is answered exactly once, under its token.
+#[must_use]
+pub fn is_request(kind: Kind) -> bool {
+    matches!(kind, SUBMIT | PART | PLAIN | INSTALL)
+}
+
+/// Whether a frame of this kind answers a request.
+#[must_use]
+pub fn is_answer(kind: Kind) -> bool {
+    matches!(kind, COMPLETED | REFUSED | EXECUTED | INSTALLED | SENT)
+}

@@ -1,0 +1,315 @@
+//! What a program is told by the node in its process, and tells it.
+
+use crate::isochron::Misuse;
+use crate::limits::{MAX_ISOCHRON_BYTES, MAX_OPERATIONS, MAX_TOPOLOGY_BYTES, MAX_VALUE_BYTES};
+use crate::logical_time::{Place, Rank, Stamp, View};
+use core::fmt;
+use quintet_contract::{Bytes, NodeId};
+use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
+
+/// What a read gave.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ReadValue {
+    /// The variable's value.
+    Value(Bytes),
+    /// None: who reserved the place that is read has gone without giving a value, or the view ended before it did, or before whoever read it could tell.
+    Aborted,
+}
+
+pub(crate) struct Values<'a>(pub(crate) &'a [ReadValue]);
+
+impl Encode for Values<'_> {
+    fn encode(&self, sink: &mut impl Sink) {
+        sink.u16(u16::try_from(self.0.len()).expect("reads are operations, of which there is a limit"));
+        for value in self.0 {
+            match value {
+                ReadValue::Value(value) => {
+                    sink.u8(0);
+                    sink.counted(value);
+                }
+                ReadValue::Aborted => sink.u8(1),
+            }
+        }
+    }
+}
+
+pub(crate) fn read_values(reader: &mut Reader<'_>) -> Result<Vec<ReadValue>, DecodeError> {
+    let count = reader.u16()?;
+    if usize::from(count) > MAX_OPERATIONS {
+        return Err(reader.invalid("number of values", count, 2));
+    }
+    let one = |reader: &mut Reader<'_>| match reader.u8()? {
+        0 => {
+            let value = reader.counted("length of a value", MAX_VALUE_BYTES)?;
+            Ok(ReadValue::Value(Bytes::copy_from_slice(value)))
+        }
+        1 => Ok(ReadValue::Aborted),
+        other => Err(reader.invalid("what a read gave", other, 1)),
+    };
+    (0..count).map(|_| one(reader)).collect()
+}
+
+/// The body of [`COMPLETED`](super::COMPLETED).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Completed {
+    /// When it was executed. Of one whose view ended before a receiver could tell: by the cut, which is then said here.
+    pub place: Place,
+    /// Which of this node's it is.
+    pub rank: Rank,
+    /// What its reads gave, in their order.
+    pub values: Vec<ReadValue>,
+}
+
+impl Encode for Completed {
+    fn encode(&self, sink: &mut impl Sink) {
+        self.place.encode(sink);
+        sink.u64(self.rank.0);
+        Values(&self.values).encode(sink);
+    }
+}
+
+impl Decode<'_> for Completed {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let (place, rank) = (Place::decode(reader)?, Rank(reader.u64()?));
+        Ok(Completed { place, rank, values: read_values(reader)? })
+    }
+}
+
+/// Why a node stopped to execute.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Halt {
+    /// Because of whom.
+    pub node: NodeId,
+    /// What became of it.
+    pub cause: HaltCause,
+}
+
+/// What became of who makes a node halt.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HaltCause {
+    /// It cannot be reached any more.
+    Gone,
+    /// It broke the protocol.
+    Misbehaved,
+}
+
+impl fmt::Display for Halt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let became = match self.cause {
+            HaltCause::Gone => "cannot be reached",
+            HaltCause::Misbehaved => "broke the protocol",
+        };
+        write!(f, "node {} {became}: isochrons wait for a view without it", self.node.0)
+    }
+}
+
+fn write_halt(halt: &Halt, sink: &mut impl Sink) {
+    sink.u16(halt.node.0);
+    sink.u8(u8::from(halt.cause == HaltCause::Misbehaved));
+}
+
+fn read_halt(reader: &mut Reader<'_>) -> Result<Halt, DecodeError> {
+    let node = NodeId(reader.u16()?);
+    let misbehaved = reader.flag("what became of a node")?;
+    Ok(Halt { node, cause: if misbehaved { HaltCause::Misbehaved } else { HaltCause::Gone } })
+}
+
+/// The body of [`HALTED`](super::HALTED).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Halted {
+    /// The view that has ended.
+    pub view: View,
+    /// Why.
+    pub halt: Halt,
+}
+
+impl Encode for Halted {
+    fn encode(&self, sink: &mut impl Sink) {
+        sink.u32(self.view.0);
+        write_halt(&self.halt, sink);
+    }
+}
+
+impl Decode<'_> for Halted {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Halted { view: View(reader.u32()?), halt: read_halt(reader)? })
+    }
+}
+
+/// Why a program's request is refused.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Refusal {
+    /// The frame cannot be read, or asks for what there is not: a sentence that says why. Nothing of it happened.
+    Misuse(String),
+    /// As many isochrons of this node wait as may, or there is no room for a plain message: try again when one has completed. Nothing of it happened.
+    Busy,
+    /// The view has halted: nothing of an isochron happened. A plain message may have arrived.
+    Halted(Halt),
+    /// Another view was installed first: nothing of an isochron happened at those that are in it. A plain message may have arrived.
+    ViewChanged(View),
+}
+
+/// Bytes of the sentence in a refusal.
+const MAX_TEXT_BYTES: usize = 1024;
+
+impl Refusal {
+    /// What a program did wrong.
+    #[must_use]
+    pub fn of_misuse(misuse: &Misuse) -> Refusal {
+        Refusal::Misuse(misuse.to_string())
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::Misuse(text) => f.write_str(text),
+            Refusal::Busy => f.write_str("as many isochrons wait as may: try again when one has completed"),
+            Refusal::Halted(halt) => halt.fmt(f),
+            Refusal::ViewChanged(view) => {
+                write!(f, "view {} began before the isochron was executed: submit it again", view.0)
+            }
+        }
+    }
+}
+
+impl core::error::Error for Refusal {}
+
+impl Encode for Refusal {
+    fn encode(&self, sink: &mut impl Sink) {
+        match self {
+            Refusal::Misuse(text) => {
+                sink.u8(0);
+                let end = (0..=MAX_TEXT_BYTES.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+                sink.counted(text[..end.unwrap_or(0)].as_bytes());
+            }
+            Refusal::Busy => sink.u8(1),
+            Refusal::Halted(halt) => {
+                sink.u8(2);
+                write_halt(halt, sink);
+            }
+            Refusal::ViewChanged(view) => {
+                sink.u8(3);
+                sink.u32(view.0);
+            }
+        }
+    }
+}
+
+impl Decode<'_> for Refusal {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(match reader.u8()? {
+            0 => Refusal::Misuse(reader.text("length of a refusal", MAX_TEXT_BYTES)?.to_owned()),
+            1 => Refusal::Busy,
+            2 => Refusal::Halted(read_halt(reader)?),
+            3 => Refusal::ViewChanged(View(reader.u32()?)),
+            other => return Err(reader.invalid("reason of a refusal", other, 1)),
+        })
+    }
+}
+
+/// The body of [`PLAIN`](super::PLAIN).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Plain<'a> {
+    /// To whom; where it has arrived, from whom.
+    pub node: NodeId,
+    /// The handler there.
+    pub handler: u32,
+    /// What it gets.
+    pub bytes: &'a [u8],
+}
+
+impl Encode for Plain<'_> {
+    fn encode(&self, sink: &mut impl Sink) {
+        sink.u16(self.node.0);
+        sink.u32(self.handler);
+        sink.bytes(self.bytes);
+    }
+}
+
+impl<'a> Decode<'a> for Plain<'a> {
+    fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        let (node, handler) = (NodeId(reader.u16()?), reader.u32()?);
+        Ok(Plain { node, handler, bytes: rest(reader)? })
+    }
+}
+
+fn rest<'a>(reader: &mut Reader<'a>) -> Result<&'a [u8], DecodeError> {
+    let (at, left) = (reader.at(), reader.left());
+    if left > MAX_ISOCHRON_BYTES {
+        let (value, limit) = (left as u64, MAX_ISOCHRON_BYTES as u64);
+        return Err(DecodeError::TooLarge { at, field: "length of a message", value, limit });
+    }
+    reader.bytes(left)
+}
+
+/// The body of [`DELIVERED`](super::DELIVERED).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Delivered<'a> {
+    /// When.
+    pub place: Place,
+    /// From whom.
+    pub sender: NodeId,
+    /// Of which of the sender's isochrons.
+    pub rank: Rank,
+    /// For which handler.
+    pub handler: u32,
+    /// What it gets.
+    pub bytes: &'a [u8],
+}
+
+impl Encode for Delivered<'_> {
+    fn encode(&self, sink: &mut impl Sink) {
+        self.place.encode(sink);
+        sink.u16(self.sender.0);
+        sink.u64(self.rank.0);
+        sink.u32(self.handler);
+        sink.bytes(self.bytes);
+    }
+}
+
+impl<'a> Decode<'a> for Delivered<'a> {
+    fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        Ok(Delivered {
+            place: Place::decode(reader)?,
+            sender: NodeId(reader.u16()?),
+            rank: Rank(reader.u64()?),
+            handler: reader.u32()?,
+            bytes: rest(reader)?,
+        })
+    }
+}
+
+/// The body of [`INSTALL`](super::INSTALL).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Install<'a> {
+    /// The new view: above the one that is.
+    pub view: View,
+    /// The last that the old view executes.
+    pub cut: Stamp,
+    /// The last isochron of the node that is told this which the old view executes: its rank, or 0. Nothing to a token manager.
+    pub executed: Rank,
+    /// The new topology, as [`Topology::parse`](crate::Topology::parse) reads it.
+    pub topology: &'a str,
+}
+
+impl Encode for Install<'_> {
+    fn encode(&self, sink: &mut impl Sink) {
+        sink.u32(self.view.0);
+        self.cut.encode(sink);
+        sink.u64(self.executed.0);
+        sink.counted(self.topology.as_bytes());
+    }
+}
+
+impl<'a> Decode<'a> for Install<'a> {
+    fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        let (view, cut, executed) = (View(reader.u32()?), Stamp::decode(reader)?, Rank(reader.u64()?));
+        Ok(Install {
+            view,
+            cut,
+            executed,
+            topology: reader.text("length of a topology", MAX_TOPOLOGY_BYTES)?,
+        })
+    }
+}

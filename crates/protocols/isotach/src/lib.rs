@@ -1,0 +1,72 @@
+//! Isochrons: sets of operations, on several nodes, that are executed at one instant of logical time, in one order for all. Pure protocols.
+//!
+//! A node's program puts an **isochron** together ([`Composer`]): messages for handlers, reads and writes of shared variables. Everything in it is
+//! executed in one *pulse*, by each of its receivers in the order of *stamps*: pulse, sender, rank. So isochrons are atomic multicasts in one total
+//! order, first in first out and causal, and variables are sequentially consistent, without a lock anywhere. (Williams, Reynolds, de
+//! Supinski, "Delta coherence protocols", 2000, and the isonet algorithm of Reynolds, Williams, Wagner, "Isotach networks", 1997.)
+//!
+//! # Who does what
+//!
+//! ```text
+//!   program ── SUBMIT ──> Node ── PART ─────────────────> Node ── DELIVERED ──> program
+//!                          │ ANNOUNCE                      ↑ MARKERS
+//!                          └───> TokenManager ── TOKEN ──> TokenManager
+//! ```
+//!
+//! Parts go from node to node, at once. That they are on their way, and to whom, goes through the token managers of the switches between
+//! them, which keep the pulse; an isochron is stamped by its sender's switch, and executed in the pulse that is its farthest receiver's
+//! distance away. A pulse that has ended is told to the nodes that have something to do in it, with what that is, in order.
+//!
+//! # Tokens, and none when nothing happens
+//!
+//! A token is the end of a pulse on one link. Between a node and its switch it need not be sent: what the node has not announced when the switch ends a pulse
+//! is in a later one. Between switches it is: token `i + 1` goes to all neighbours once `i` has come from all, while some known
+//! stamp or some token that came is above the pulse ([`TokenManager`], decision 56).
+//!
+//! # Where to read first
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `logical_time.rs` | [`Stamp`], [`Place`], [`Pulse`], [`Rank`], [`View`] |
+//! | `isochron.rs` | [`Operation`], [`Composer`], [`Misuse`] |
+//! | `topology.rs`, `isonet.rs` | [`Topology`]: switches and nodes; [`Isonet`]: that, and the shared variables |
+//! | `codec.rs` | every frame |
+//! | `manager.rs`, `siu.rs` | [`TokenManager`]; the stamps of its nodes |
+//! | `node.rs` | [`Node`]; `node/submit.rs` its own isochrons, `node/execute.rs` everybody's, `node/view.rs` a new view |
+//! | `memory.rs` | copies of variables, reserved places |
+//! | `lane.rs`, `fence.rs`, `tally.rs` | what waits for room; which frames are of the view; who floods |
+//! | `witness.rs` | [`check`]: whether what nodes did is what isochrons promise |
+//! | `config.rs`, `limits.rs` | [`NodeConfig`], [`ManagerConfig`]; every limit |
+//! | `fuzzing.rs` | what the fuzz targets run |
+#![forbid(unsafe_code)]
+
+pub mod codec;
+mod config;
+#[cfg(feature = "seeded-defects")]
+mod defect;
+mod fence;
+pub mod fuzzing;
+mod isochron;
+mod isonet;
+mod lane;
+pub mod limits;
+mod logical_time;
+mod manager;
+mod memory;
+mod node;
+mod siu;
+mod tally;
+mod topology;
+mod witness;
+
+pub use codec::{Halt, HaltCause, ReadValue, Refusal};
+pub use config::{ManagerConfig, NodeConfig};
+#[cfg(feature = "seeded-defects")]
+pub use defect::Defect;
+pub use isochron::{Composer, Isochron, Misuse, Operation};
+pub use isonet::{Isonet, Shape, ShapeError, Variable};
+pub use logical_time::{Place, Pulse, Rank, Stamp, View};
+pub use manager::TokenManager;
+pub use node::Node;
+pub use topology::{Switch, Topology, TopologyError};
+pub use witness::{Reads, Run, Violation, Witnessed, check};

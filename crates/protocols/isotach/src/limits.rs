@@ -1,0 +1,38 @@
+//! Every limit, with the relations between them proved at compile time.
+
+use quintet_contract::limits::MAX_PAYLOAD_BYTES;
+
+/// Bytes of a variable's value.
+pub const MAX_VALUE_BYTES: usize = 4 * 1024;
+/// Operations of an isochron.
+pub const MAX_OPERATIONS: usize = 1024;
+/// Bytes of an isochron's operations, encoded.
+pub const MAX_ISOCHRON_BYTES: usize = 60 * 1024;
+/// Bytes of the values that the reads of one isochron give, encoded: they come back in one frame.
+pub const MAX_READ_BYTES: usize = 60 * 1024;
+/// Isochrons of one node that are not executed everywhere. One more is refused as busy; a peer that has more broke the protocol.
+pub const MAX_UNEXECUTED: usize = 256;
+/// Nodes of a topology.
+pub const MAX_NODES: usize = 1024;
+/// Switches of a topology.
+pub const MAX_SWITCHES: usize = 64;
+/// Bytes of a topology's text.
+pub const MAX_TOPOLOGY_BYTES: usize = 32 * 1024;
+/// Bytes of the entries that one frame of announcements, tokens or markers has.
+pub const MAX_BATCH_BYTES: usize = 16 * 1024;
+
+/// Bytes of frames that are kept for a view that has not begun.
+pub(crate) const MAX_EARLY_BYTES: usize = 16 * 1024 * 1024;
+/// Bytes of the fields in front of an isochron's operations, or of its values, at most.
+pub(crate) const FRONT_BYTES: usize = 64;
+/// Bytes of an announcement without its receivers.
+pub(crate) const ANNOUNCEMENT_BYTES: usize = 20;
+
+const _: () = {
+    assert!(MAX_ISOCHRON_BYTES + FRONT_BYTES <= MAX_PAYLOAD_BYTES, "an isochron fits a frame");
+    assert!(MAX_READ_BYTES + FRONT_BYTES <= MAX_PAYLOAD_BYTES, "and so do its values");
+    assert!(MAX_VALUE_BYTES + FRONT_BYTES <= MAX_ISOCHRON_BYTES, "and any one write");
+    assert!(MAX_TOPOLOGY_BYTES + FRONT_BYTES <= MAX_PAYLOAD_BYTES, "and a new view");
+    assert!(ANNOUNCEMENT_BYTES + 2 * MAX_NODES <= MAX_BATCH_BYTES, "a batch has one announcement at least");
+    assert!(MAX_NODES <= u16::MAX as usize && MAX_OPERATIONS <= u16::MAX as usize, "counts travel as u16");
+};

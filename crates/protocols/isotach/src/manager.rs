@@ -1,0 +1,385 @@
+//! The token manager of a switch: keeps the pulse, with the managers of the neighbouring switches, and tells each of its nodes what
+//! that executes when.
+
+#[cfg(test)]
+mod tests;
+mod tokens;
+mod view;
+
+use crate::codec::{
+    ANNOUNCE, Announced, Batch, HALTED, Halt, HaltCause, Halted, INSTALL, MARKERS, Ordered, TOKEN,
+    read_announcements, read_token, write_marker,
+};
+use crate::config::ManagerConfig;
+use crate::fence::{Fence, Passage};
+use crate::lane::Lane;
+use crate::logical_time::{Pulse, View};
+use crate::siu::Siu;
+use crate::tally::Tally;
+use quintet_contract::{
+    Address, Bytes, Disconnect, Frame, Input, Kind, Meter, Metric, NodeId, Outbox, OwnedFrame, PeerChange,
+    Protocol, SendError, Time, Token as FrameToken, tell_all,
+};
+use quintet_wire::encode_to_vec;
+use quintet_wire::registry::{PORT_CALLERS, PORT_ISOTACH, PORT_TOKEN_MANAGER};
+use std::collections::{BTreeMap, VecDeque};
+use tokens::Neighbour;
+
+/// The token manager of one switch.
+///
+/// # When a pulse ends
+/// The pulse is the number of the last token sent. Token `i + 1` goes to all neighbours once token `i` has come from all of them, and only while
+/// some stamp that is known here, or some token that has come, is above the pulse. With it the pulse `i + 1` ends here: all that is executed in it
+/// is known, and told to the nodes that have a part of it.
+#[derive(Debug)]
+pub struct TokenManager {
+    config: ManagerConfig,
+    fence: Fence,
+    /// The number of the last token sent, which is the pulse.
+    clock: u64,
+    /// The pulse up to which tokens go.
+    wanted: u64,
+    neighbours: Vec<Neighbour>,
+    nodes: BTreeMap<NodeId, Attached>,
+    /// What nodes of this switch execute in pulses that have not ended, and which of them.
+    calendar: BTreeMap<Ordered, Vec<NodeId>>,
+    scheduled: Tally,
+    /// Why nothing is ordered any more.
+    halt: Option<Halt>,
+    /// What the program of this node was answered, and has not taken.
+    answers: Lane,
+    asked_by: Option<Address>,
+    /// There may be a pulse to end, at the end of the burst that began then.
+    woken: Option<Time>,
+    counters: Counters,
+}
+
+/// A node at this switch.
+#[derive(Default, Debug)]
+struct Attached {
+    siu: Siu,
+    lane: Lane,
+    /// Markers for which there was no room, and whose isochrons they are of.
+    markers: VecDeque<Ordered>,
+    waiting: Tally,
+}
+
+#[derive(Clone, Copy, Default, Debug)]
+struct Counters {
+    isochrons: u64,
+    tokens: u64,
+    markers: u64,
+    pulses: u64,
+}
+
+const METRICS: [Metric; 5] = [
+    Metric::counter("quintet_isotach_ordered_isochrons", "Isochrons that a token manager has stamped"),
+    Metric::counter(
+        "quintet_isotach_tokens",
+        "Tokens that a token manager has sent to the switches beside its own",
+    ),
+    Metric::counter(
+        "quintet_isotach_markers",
+        "Isochrons that a token manager has told its nodes to execute, once for each node",
+    ),
+    Metric::counter("quintet_isotach_pulses", "Pulses that have ended at a switch"),
+    Metric::counter("quintet_isotach_fenced_frames", "Frames of another view that were not taken")
+        .of("at", "manager"),
+];
+
+impl TokenManager {
+    /// The manager of a switch, in pulse 0.
+    ///
+    /// # Panics
+    /// If the topology has no such switch.
+    #[must_use]
+    pub fn new(config: ManagerConfig) -> TokenManager {
+        let topology = config.isonet.topology();
+        let here = &topology.switches()[config.switch];
+        let nodes = here.nodes.iter().map(|node| (*node, Attached::default())).collect();
+        let neighbour = |switch: &usize| {
+            let node = topology.switches()[*switch].manager;
+            Neighbour::new(*switch, Address { node, port: PORT_TOKEN_MANAGER })
+        };
+        let neighbours = topology.neighbours(config.switch).iter().map(neighbour).collect();
+        TokenManager {
+            fence: Fence::new(config.view, config.takes_any_view()),
+            config,
+            clock: 0,
+            wanted: 0,
+            neighbours,
+            nodes,
+            calendar: BTreeMap::new(),
+            scheduled: Tally::default(),
+            halt: None,
+            answers: Lane::default(),
+            asked_by: None,
+            woken: None,
+            counters: Counters::default(),
+        }
+    }
+
+    /// The pulse.
+    #[must_use]
+    pub fn pulse(&self) -> Pulse {
+        Pulse(self.clock)
+    }
+
+    /// The view.
+    #[must_use]
+    pub fn view(&self) -> View {
+        self.config.view
+    }
+
+    /// Why nothing is ordered any more, if that is so.
+    #[must_use]
+    pub fn halt(&self) -> Option<Halt> {
+        self.halt
+    }
+
+    /// Announcements of a node: stamped in their order.
+    fn announced(&mut self, from: Address, body: &[u8]) -> Result<(), Broken> {
+        let (_, announcements) = read_announcements(body).map_err(|_| Broken)?;
+        if from.port != PORT_ISOTACH || !self.nodes.contains_key(&from.node) {
+            return Err(Broken);
+        }
+        announcements.into_iter().try_for_each(|announced| self.stamp(from.node, announced))
+    }
+
+    fn stamp(&mut self, sender: NodeId, Announced { rank, receivers }: Announced) -> Result<(), Broken> {
+        let topology = self.config.isonet.topology();
+        let mut farthest = 1;
+        for receiver in &receivers {
+            farthest = farthest.max(topology.distance(sender, *receiver).ok_or(Broken)?);
+        }
+        let node = self.nodes.get_mut(&sender).ok_or(Broken)?;
+        let pulse = node.siu.stamp(Pulse(self.clock), farthest, rank).ok_or(Broken)?;
+        self.counters.isochrons += 1;
+        self.schedule(Ordered { pulse, sender, rank }, receivers)
+    }
+
+    /// Notes an isochron for the receivers here, and passes it on towards the others.
+    ///
+    /// # Errors
+    /// Its sender has more under way than a node may have.
+    fn schedule(&mut self, ordered: Ordered, receivers: Vec<NodeId>) -> Result<(), Broken> {
+        self.wanted = self.wanted.max(ordered.pulse.0);
+        let topology = self.config.isonet.topology();
+        let mut here = Vec::new();
+        let mut beyond: BTreeMap<usize, Vec<NodeId>> = BTreeMap::new();
+        for receiver in receivers {
+            match topology.switch_of(receiver) {
+                Some(switch) if switch == self.config.switch => here.push(receiver),
+                Some(switch) => {
+                    let next = topology.next(self.config.switch, switch);
+                    beyond.entry(next).or_default().push(receiver);
+                }
+                None => unreachable!("receivers are looked up before"),
+            }
+        }
+        #[cfg(feature = "seeded-defects")]
+        if self.config.defect == Some(crate::Defect::IsochronSplit) && here.len() > 1 {
+            let late = here.pop().into_iter().collect();
+            let pulse = Pulse(ordered.pulse.0 + 1);
+            self.wanted = self.wanted.max(pulse.0);
+            self.calendar.insert(Ordered { pulse, ..ordered }, late);
+        }
+        let mut is_within = true;
+        for neighbour in &mut self.neighbours {
+            if let Some(receivers) = beyond.remove(&neighbour.switch) {
+                is_within &= neighbour.carry(ordered, receivers);
+            }
+        }
+        if !here.is_empty() {
+            is_within &= self.scheduled.add(ordered.sender);
+            self.calendar.insert(ordered, here);
+        }
+        if is_within { Ok(()) } else { Err(Broken) }
+    }
+
+    /// Ends as many pulses as can end.
+    fn advance(&mut self) {
+        if self.halt.is_some() {
+            return;
+        }
+        while self.clock < self.wanted && self.neighbours.iter().all(|one| one.received >= self.clock) {
+            self.clock += 1;
+            self.counters.pulses += 1;
+            self.counters.tokens += self.neighbours.len() as u64;
+            for neighbour in &mut self.neighbours {
+                neighbour.send_token(&self.config, self.clock);
+            }
+            self.drain();
+        }
+    }
+
+    /// Tells the nodes what they execute in the pulses that have ended.
+    fn drain(&mut self) {
+        let mut flooding = None;
+        while let Some(entry) = self.calendar.first_entry() {
+            if entry.key().pulse.0 > self.clock + self.config.drains_early() {
+                break;
+            }
+            let (ordered, receivers) = entry.remove_entry();
+            self.scheduled.remove(ordered.sender);
+            for receiver in receivers {
+                self.counters.markers += 1;
+                if self.config.loses_marker(self.counters.markers) {
+                    continue;
+                }
+                let node = self.nodes.get_mut(&receiver).expect("receivers here are nodes of this switch");
+                if !node.mark(ordered) {
+                    flooding = Some(ordered.sender);
+                }
+            }
+        }
+        if let Some(node) = flooding {
+            self.stop(Halt { node, cause: HaltCause::Misbehaved });
+        }
+    }
+
+    fn flush(&mut self, out: &mut dyn Outbox) {
+        let mut lost = None;
+        if let Some(to) = self.asked_by {
+            // Answers are a few bytes, which every way takes.
+            let _ = self.answers.flush(to, out);
+        }
+        for (node, attached) in &mut self.nodes {
+            let to = Address { node: *node, port: PORT_ISOTACH };
+            if attached.flush(self.config.view, to, out).is_err() {
+                lost = Some(*node);
+            }
+        }
+        for neighbour in &mut self.neighbours {
+            if neighbour.lane.flush(neighbour.address, out).is_err() {
+                lost = Some(neighbour.address.node);
+            }
+        }
+        if let Some(node) = lost {
+            self.stop(Halt { node, cause: HaltCause::Gone });
+        }
+    }
+
+    /// Orders nothing any more in this view, and says so to all that wait for it.
+    fn stop(&mut self, halt: Halt) {
+        if self.halt.is_some() {
+            return;
+        }
+        self.halt = Some(halt);
+        let halted = Halted { view: self.config.view, halt };
+        let frame = || frame(HALTED, encode_to_vec(&halted));
+        self.nodes.values_mut().for_each(|node| node.lane.push(frame()));
+        self.neighbours.iter_mut().for_each(|neighbour| neighbour.lane.push(frame()));
+    }
+
+    fn take(&mut self, now: Time, from: Address, frame: Frame<'_>, out: &mut dyn Outbox) {
+        if frame.kind == INSTALL && from.port == PORT_CALLERS {
+            return self.install(now, from, frame, out);
+        }
+        let passage = self.fence.passage(from, frame);
+        let taken = match frame.kind {
+            _ if passage == Passage::Flood => Err(Broken),
+            _ if passage == Passage::Not || self.halt.is_some() => Ok(()),
+            ANNOUNCE => self.announced(from, frame.body),
+            TOKEN => read_token(frame.body).map_err(|_| Broken).and_then(|token| self.token(from, token)),
+            HALTED => self.told_halted(from, frame.body),
+            _ => Err(Broken),
+        };
+        if taken.is_err() {
+            out.disconnect(from, Disconnect::ForGood);
+            self.stop(Halt { node: from.node, cause: HaltCause::Misbehaved });
+        }
+        self.woken = Some(now);
+    }
+
+    fn told_halted(&mut self, from: Address, body: &[u8]) -> Result<(), Broken> {
+        let halted = <Halted as quintet_wire::Decode>::decode_all(body).map_err(|_| Broken)?;
+        if !self.neighbours.iter().any(|neighbour| neighbour.address == from) {
+            return Err(Broken);
+        }
+        self.stop(halted.halt);
+        Ok(())
+    }
+
+    fn unblock(&mut self, at: Address) {
+        if Some(at) == self.asked_by {
+            self.answers.unblock();
+        }
+        if at.port == PORT_ISOTACH {
+            self.nodes.get_mut(&at.node).into_iter().for_each(|node| node.lane.unblock());
+        }
+        let neighbours = self.neighbours.iter_mut().filter(|neighbour| neighbour.address == at);
+        neighbours.for_each(|neighbour| neighbour.lane.unblock());
+    }
+
+    fn changed(&mut self, peer: Address, change: &PeerChange) {
+        let is_node = peer.port == PORT_ISOTACH && self.nodes.contains_key(&peer.node);
+        let is_ours = is_node || self.neighbours.iter().any(|neighbour| neighbour.address == peer);
+        match change {
+            PeerChange::Up { .. } => self.unblock(peer),
+            PeerChange::Down(_) if is_ours => self.stop(Halt { node: peer.node, cause: HaltCause::Gone }),
+            PeerChange::Down(_) => {}
+        }
+    }
+}
+
+/// A peer broke the protocol.
+#[derive(Debug)]
+struct Broken;
+
+impl Attached {
+    /// One more isochron that the node executes. False if its sender has as many waiting here as may be.
+    fn mark(&mut self, ordered: Ordered) -> bool {
+        self.markers.push_back(ordered);
+        self.waiting.add(ordered.sender)
+    }
+
+    /// Sends what there is room for: as many markers in a frame as there are.
+    fn flush(&mut self, view: View, to: Address, out: &mut dyn Outbox) -> Result<(), SendError> {
+        self.lane.flush(to, out)?;
+        while self.lane.is_empty() && !self.markers.is_empty() {
+            let mut batch = Batch::default();
+            while batch.has_room(MARKER_BYTES)
+                && let Some(ordered) = self.markers.pop_front()
+            {
+                self.waiting.remove(ordered.sender);
+                write_marker(&ordered, batch.sink());
+            }
+            let body = batch.take(|front| front.extend_from_slice(&view.0.to_le_bytes()));
+            self.lane.push(frame(MARKERS, body));
+            self.lane.flush(to, out)?;
+        }
+        Ok(())
+    }
+}
+
+const MARKER_BYTES: usize = 18;
+
+fn frame(kind: Kind, body: Vec<u8>) -> OwnedFrame {
+    OwnedFrame { kind, token: FrameToken(0), body: body.into(), bulk: Bytes::new() }
+}
+
+impl Protocol for TokenManager {
+    fn handle(&mut self, now: Time, input: Input<'_>, out: &mut dyn Outbox) {
+        match input {
+            Input::Started => {}
+            Input::Wake => {
+                self.woken = None;
+                self.advance();
+            }
+            Input::Frame(from, frame) => self.take(now, from, frame, out),
+            Input::Writable(at) => self.unblock(at),
+            Input::Peer(peer, change) => self.changed(peer, change),
+        }
+        self.flush(out);
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        self.woken
+    }
+
+    fn measure(&self, meter: &mut Meter<'_>) {
+        let Counters { isochrons, tokens, markers, pulses } = self.counters;
+        tell_all(&METRICS, [isochrons, tokens, markers, pulses, self.fence.fenced], meter);
+    }
+}

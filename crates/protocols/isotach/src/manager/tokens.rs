@@ -1,0 +1,113 @@
+//! Tokens of the neighbouring switches.
+
+use super::{Broken, TokenManager, frame};
+use crate::codec::{Batch, Ordered, TOKEN, Token, write_entry};
+use crate::config::ManagerConfig;
+use crate::lane::Lane;
+use crate::limits::ANNOUNCEMENT_BYTES;
+use crate::logical_time::View;
+use crate::tally::Tally;
+use quintet_contract::{Address, NodeId};
+use std::collections::BTreeMap;
+
+/// The manager of a switch that this one is joined with.
+#[derive(Debug)]
+pub(super) struct Neighbour {
+    pub(super) switch: usize,
+    pub(super) address: Address,
+    /// The number of the last token that came whole.
+    pub(super) received: u64,
+    /// What the next token carries.
+    entries: Vec<(Ordered, Vec<NodeId>)>,
+    carried: Tally,
+    /// What came last of each sender beyond it.
+    last: BTreeMap<NodeId, Ordered>,
+    pub(super) lane: Lane,
+}
+
+impl Neighbour {
+    pub(super) fn new(switch: usize, address: Address) -> Neighbour {
+        let (entries, carried, lane) = (Vec::new(), Tally::default(), Lane::default());
+        Neighbour { switch, address, received: 0, entries, carried, last: BTreeMap::new(), lane }
+    }
+
+    /// One more isochron for the next token. False if its sender has as many in it as may be.
+    pub(super) fn carry(&mut self, ordered: Ordered, receivers: Vec<NodeId>) -> bool {
+        self.entries.push((ordered, receivers));
+        self.carried.add(ordered.sender)
+    }
+
+    /// Sends the token of this number, in several frames if it carries much.
+    pub(super) fn send_token(&mut self, config: &ManagerConfig, number: u64) {
+        let mut batch = Batch::default();
+        let front = |view: View, is_complete: bool| {
+            move |body: &mut Vec<u8>| {
+                body.extend_from_slice(&view.0.to_le_bytes());
+                body.extend_from_slice(&number.to_le_bytes());
+                body.push(u8::from(is_complete));
+            }
+        };
+        self.carried.clear();
+        for (ordered, receivers) in self.entries.drain(..) {
+            if !batch.has_room(ANNOUNCEMENT_BYTES + 2 * receivers.len()) {
+                self.lane.push(frame(TOKEN, batch.take(front(config.view, false))));
+            }
+            write_entry(&ordered, &receivers, batch.sink());
+        }
+        let last = frame(TOKEN, batch.take(front(config.view, true)));
+        for _ in 0..config.times_token_is_sent(number) {
+            self.lane.push(last.clone());
+        }
+    }
+}
+
+impl TokenManager {
+    /// A token, or a part of one, of a neighbour.
+    pub(super) fn token(&mut self, from: Address, token: Token) -> Result<(), Broken> {
+        let at = self.neighbours.iter().position(|neighbour| neighbour.address == from).ok_or(Broken)?;
+        // It follows the last one, and its sender had this side's token before it.
+        if token.number != self.neighbours[at].received + 1 || token.number > self.clock + 1 {
+            return Err(Broken);
+        }
+        for (ordered, receivers) in token.entries {
+            self.check(at, token.number, &ordered, &receivers)?;
+            self.schedule(ordered, receivers)?;
+        }
+        if token.is_complete {
+            self.neighbours[at].received = token.number;
+            self.wanted = self.wanted.max(token.number);
+        }
+        Ok(())
+    }
+
+    /// An isochron that a token carries comes from beyond the neighbour, is for this side, keeps its sender's order, and is executed neither in a
+    /// pulse that may have ended nor in one that its distance does not explain.
+    fn check(
+        &mut self,
+        at: usize,
+        number: u64,
+        ordered: &Ordered,
+        receivers: &[NodeId],
+    ) -> Result<(), Broken> {
+        let topology = self.config.isonet.topology();
+        let here = self.config.switch;
+        let beyond = self.neighbours[at].switch;
+        let side = |node: NodeId| {
+            let switch = topology.switch_of(node).ok_or(Broken)?;
+            Ok::<bool, Broken>(switch != here && topology.next(here, switch) == beyond)
+        };
+        if !side(ordered.sender)? {
+            return Err(Broken);
+        }
+        for receiver in receivers {
+            if side(*receiver)? {
+                return Err(Broken);
+            }
+        }
+        let diameter = topology.switches().len() as u64;
+        let is_in_time = (self.clock.max(number) + 1..=number + diameter).contains(&ordered.pulse.0);
+        let last = self.neighbours[at].last.insert(ordered.sender, *ordered);
+        let is_next = last.is_none_or(|last| last.pulse <= ordered.pulse && last.rank < ordered.rank);
+        if is_in_time && is_next { Ok(()) } else { Err(Broken) }
+    }
+}

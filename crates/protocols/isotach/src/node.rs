@@ -1,0 +1,377 @@
+//! A node: takes isochrons from its program, sends their parts and announces them, and executes what it has parts of in the one order.
+
+mod execute;
+mod outgoing;
+mod plain;
+mod submit;
+mod view;
+
+use crate::codec::{
+    EXECUTED, Executed, HALTED, Halt, HaltCause, Halted, INSTALL, MARKERS, Ordered, PART, PLAIN, Part,
+    REFUSED, Refusal, SENT, SUBMIT, read_markers,
+};
+use crate::config::NodeConfig;
+use crate::fence::{Fence, Passage};
+use crate::isochron::Operation;
+use crate::isonet::Variable;
+use crate::limits::{MAX_NODES, MAX_UNEXECUTED};
+use crate::logical_time::{Place, Rank, Stamp, View};
+use crate::memory::Memory;
+use crate::witness::Witnessed;
+use execute::Answering;
+use outgoing::Outgoing;
+use quintet_contract::{
+    Address, Bytes, Disconnect, Frame, Input, Meter, Metric, NodeId, Outbox, PeerChange, Protocol, Time,
+    Token, tell_all,
+};
+use quintet_wire::registry::{PORT_ISOTACH, PORT_TOKEN_MANAGER};
+use quintet_wire::{Decode, encode_to_vec};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use submit::Own;
+
+/// A node of an isonet: the half of its switch interface unit that is at the node, and the manager of its shared memory.
+///
+/// Its program submits isochrons ([`SUBMIT`]) and is told what became of them; what isochrons say to its handlers comes as
+/// [`DELIVERED`](crate::codec::DELIVERED) frames, in the one order.
+#[derive(Debug)]
+pub struct Node {
+    config: NodeConfig,
+    fence: Fence,
+    /// Why nothing is executed any more in this view.
+    halt: Option<Halt>,
+    memory: Memory,
+    /// Places that this node has reserved without giving a value.
+    reserved: BTreeSet<Variable>,
+    /// The rank of the isochron that was taken last.
+    rank: Rank,
+    /// Isochrons of this node that have not completed. Their local parts are the hit buffer.
+    own: BTreeMap<Rank, Own>,
+    /// The last of them that the token manager hears of, and whether its marker comes here.
+    shared: Option<(Rank, bool)>,
+    /// The isochron of this node whose marker came last.
+    passed: Option<Rank>,
+    /// Those that a token manager has not heard of, in order.
+    to_announce: VecDeque<Rank>,
+    /// Purely local ones, by the one behind which they run.
+    behind: BTreeMap<Rank, Vec<Rank>>,
+    /// Parts of others whose pulse is not known: the pulse buckets, which markers put into order.
+    arrived: BTreeMap<(NodeId, Rank), Vec<Operation>>,
+    /// The part that came last of each sender.
+    last_part: BTreeMap<NodeId, Rank>,
+    /// What to execute next, in this order.
+    order: VecDeque<Ordered>,
+    /// The last of it.
+    last_marker: Option<Ordered>,
+    /// Parts that were executed and have reads that wait for the values of reserved places.
+    answering: BTreeMap<(NodeId, Rank), Answering>,
+    /// Where this node is in the order.
+    place: Place,
+    outgoing: Outgoing,
+    /// Plain messages that have not arrived: who sent them with which token.
+    plain: BTreeMap<Token, (NodeId, Token)>,
+    plain_sent: u64,
+    counters: Counters,
+    witness: Vec<Witnessed>,
+}
+
+#[derive(Default, Debug)]
+struct Counters {
+    submitted: u64,
+    completed: u64,
+    executed: u64,
+    ran_ahead: u64,
+}
+
+const METRICS: [Metric; 5] = [
+    Metric::counter(
+        "quintet_isotach_submitted_isochrons",
+        "Isochrons that a program has submitted and that were taken",
+    ),
+    Metric::counter(
+        "quintet_isotach_completed_isochrons",
+        "Isochrons of a node that were executed everywhere",
+    ),
+    Metric::counter(
+        "quintet_isotach_executed_parts",
+        "Parts of isochrons, its own as well, that a node has executed",
+    ),
+    Metric::counter(
+        "quintet_isotach_ran_ahead_isochrons",
+        "Purely local isochrons that no token manager heard of",
+    ),
+    Metric::counter("quintet_isotach_fenced_frames", "Frames of another view that were not taken")
+        .of("at", "node"),
+];
+
+/// A peer broke the protocol.
+#[derive(Debug)]
+struct Broken;
+
+impl Node {
+    /// A node at the beginning of its view.
+    ///
+    /// # Panics
+    /// If the topology does not have the node.
+    #[must_use]
+    pub fn new(config: NodeConfig) -> Node {
+        let topology = config.isonet.topology();
+        let switch = topology.switch_of(config.me).expect("a node is at a switch");
+        let manager = Address { node: topology.switches()[switch].manager, port: PORT_TOKEN_MANAGER };
+        let outgoing = Outgoing::new(config.callers, manager);
+        Node {
+            fence: Fence::new(config.view, config.takes_any_view()),
+            halt: None,
+            memory: Memory::new(&config.isonet, config.me),
+            reserved: BTreeSet::new(),
+            rank: Rank(0),
+            own: BTreeMap::new(),
+            shared: None,
+            passed: None,
+            to_announce: VecDeque::new(),
+            behind: BTreeMap::new(),
+            arrived: BTreeMap::new(),
+            last_part: BTreeMap::new(),
+            order: VecDeque::new(),
+            last_marker: None,
+            answering: BTreeMap::new(),
+            place: Place::start_of(config.view),
+            outgoing,
+            plain: BTreeMap::new(),
+            plain_sent: 0,
+            counters: Counters::default(),
+            witness: Vec::new(),
+            config,
+        }
+    }
+
+    /// The view.
+    #[must_use]
+    pub fn view(&self) -> View {
+        self.fence.view
+    }
+
+    /// Where the node is in the order.
+    #[must_use]
+    pub fn place(&self) -> Place {
+        self.place
+    }
+
+    /// Why nothing is executed any more, if that is so.
+    #[must_use]
+    pub fn halt(&self) -> Option<Halt> {
+        self.halt
+    }
+
+    /// The value of a variable in this node's copy: none if it has none, or its place is reserved.
+    #[must_use]
+    pub fn value(&self, variable: Variable) -> Option<&Bytes> {
+        self.memory.peek(variable)
+    }
+
+    /// Isochrons of this node that have not completed.
+    #[must_use]
+    pub fn unexecuted(&self) -> usize {
+        self.own.len()
+    }
+
+    /// Takes what it executed since this was asked last: empty unless it keeps a witness.
+    pub fn take_witness(&mut self) -> Vec<Witnessed> {
+        core::mem::take(&mut self.witness)
+    }
+
+    /// A part of another node's isochron.
+    fn part(&mut self, from: Address, frame: Frame<'_>) -> Result<(), Broken> {
+        let Part { rank, operations, .. } = Part::decode_all(frame.body).map_err(|_| Broken)?;
+        let is_node = from.port == PORT_ISOTACH && from.node != self.config.me;
+        if !is_node || self.config.isonet.topology().switch_of(from.node).is_none() {
+            return Err(Broken);
+        }
+        let is_next = self.last_part.insert(from.node, rank).is_none_or(|last| last < rank);
+        let of_sender = (from.node, Rank(0))..=(from.node, Rank(u64::MAX));
+        let waiting = self.arrived.range(of_sender).count();
+        let is_mine = operations.iter().all(|operation| self.is_for_me(operation));
+        if !is_next || !is_mine || waiting >= MAX_UNEXECUTED || frame.token != Token(rank.0) {
+            return Err(Broken);
+        }
+        self.arrived.insert((from.node, rank), operations);
+        Ok(())
+    }
+
+    /// Whether this node can execute an operation: the message is for it, or it has a copy of the size.
+    fn is_for_me(&self, operation: &Operation) -> bool {
+        let copy = |variable: &Variable| {
+            let shape = self.config.isonet.shape(*variable);
+            shape.filter(|shape| shape.copies.contains(&self.config.me)).map(|shape| shape.bytes)
+        };
+        match operation {
+            Operation::Send { to, .. } => *to == self.config.me,
+            Operation::Read(variable) | Operation::Sched(variable) => copy(variable).is_some(),
+            Operation::Write(variable, value) | Operation::Assign(variable, value) => {
+                copy(variable) == Some(value.len())
+            }
+        }
+    }
+
+    /// Pulses that have ended, with what this node executes in them.
+    fn markers(&mut self, from: Address, body: &[u8]) -> Result<(), Broken> {
+        let (_, markers) = read_markers(body).map_err(|_| Broken)?;
+        if from != self.outgoing.manager() {
+            return Err(Broken);
+        }
+        for ordered in markers {
+            let is_next = self.last_marker.is_none_or(|last| last < ordered);
+            let is_known = match ordered.sender {
+                me if me == self.config.me => self.own.get(&ordered.rank).is_some_and(Own::awaits_marker),
+                other => self.config.isonet.topology().switch_of(other).is_some(),
+            };
+            if !is_next || !is_known || self.order.len() >= MAX_NODES * MAX_UNEXECUTED {
+                return Err(Broken);
+            }
+            self.last_marker = Some(ordered);
+            self.order.push_back(ordered);
+        }
+        Ok(())
+    }
+
+    /// A receiver has executed its part of an isochron of this node.
+    fn executed(&mut self, from: Address, frame: Frame<'_>) -> Result<(), Broken> {
+        let Executed { view, pulse, values } = Executed::decode_all(frame.body).map_err(|_| Broken)?;
+        let (rank, isonet) = (Rank(frame.token.0), &self.config.isonet);
+        let own = self.own.get_mut(&rank).ok_or(Broken)?;
+        let place = Place { stamp: Stamp { view, pulse, sender: self.config.me, rank }, behind: 0 };
+        if !own.answered(from, place, values, |variable| isonet.shape(variable).map(|shape| shape.bytes)) {
+            return Err(Broken);
+        }
+        self.complete_if_done(rank);
+        Ok(())
+    }
+
+    /// Executes nothing any more in this view, and tells the program why. What becomes of its isochrons that have not completed the next view decides.
+    fn stop(&mut self, halt: Halt) {
+        if self.halt.is_some() {
+            return;
+        }
+        self.halt = Some(halt);
+        let halted = Halted { view: self.fence.view, halt };
+        self.outgoing.tell(HALTED, Token(0), encode_to_vec(&halted));
+        self.outgoing.forget_view();
+    }
+
+    fn refuse(&mut self, token: Token, refusal: &Refusal) {
+        self.outgoing.tell(REFUSED, token, encode_to_vec(refusal));
+    }
+
+    fn take(&mut self, from: Address, frame: Frame<'_>, out: &mut dyn Outbox) {
+        if from == self.config.callers {
+            return self.call(frame, out);
+        }
+        let passage = self.fence.passage(from, frame);
+        let taken = match frame.kind {
+            _ if passage == Passage::Flood => Err(Broken),
+            _ if passage == Passage::Not => Ok(()),
+            PLAIN => self.plain_came(from, frame),
+            SENT => self.plain_arrived(from, frame),
+            _ if self.halt.is_some() => Ok(()),
+            PART => self.part(from, frame),
+            EXECUTED => self.executed(from, frame),
+            MARKERS => self.markers(from, frame.body),
+            HALTED => self.told_halted(from, frame.body),
+            _ => Err(Broken),
+        };
+        if taken.is_err() {
+            self.cut_off(from, out);
+        }
+    }
+
+    fn call(&mut self, frame: Frame<'_>, out: &mut dyn Outbox) {
+        match frame.kind {
+            SUBMIT => {
+                if let Err(node) = self.submit(frame) {
+                    self.cut_off(Address { node, port: PORT_ISOTACH }, out);
+                }
+            }
+            PLAIN => self.send_plain(frame),
+            INSTALL => {
+                let early = self.install(frame);
+                self.take_early(early, out);
+            }
+            other => {
+                self.refuse(frame.token, &Refusal::Misuse(format!("a node is not asked by kind {}", other.0)))
+            }
+        }
+    }
+
+    fn told_halted(&mut self, from: Address, body: &[u8]) -> Result<(), Broken> {
+        let halted = Halted::decode_all(body).map_err(|_| Broken)?;
+        if from != self.outgoing.manager() {
+            return Err(Broken);
+        }
+        self.stop(halted.halt);
+        Ok(())
+    }
+
+    fn cut_off(&mut self, peer: Address, out: &mut dyn Outbox) {
+        out.disconnect(peer, Disconnect::ForGood);
+        self.stop(Halt { node: peer.node, cause: HaltCause::Misbehaved });
+    }
+
+    fn changed(&mut self, peer: Address, change: &PeerChange) {
+        let is_node =
+            peer.port == PORT_ISOTACH && self.config.isonet.topology().switch_of(peer.node).is_some();
+        match change {
+            PeerChange::Up { .. } => self.outgoing.unblock(peer),
+            PeerChange::Down(_) if is_node || peer == self.outgoing.manager() => {
+                let halt = Halt { node: peer.node, cause: HaltCause::Gone };
+                self.refuse_plain(|to| to == peer.node, &Refusal::Halted(halt));
+                self.stop(halt);
+            }
+            PeerChange::Down(_) => {}
+        }
+    }
+
+    /// Executes what can be, and sends what there is room for.
+    fn progress(&mut self, out: &mut dyn Outbox) {
+        loop {
+            if let Err(node) = self.execute() {
+                self.cut_off(Address { node, port: PORT_ISOTACH }, out);
+            }
+            self.announce();
+            match self.outgoing.flush(out) {
+                Ok(left) => left.into_iter().for_each(|rank| self.part_left(rank)),
+                Err(node) => self.stop(Halt { node, cause: HaltCause::Gone }),
+            }
+            if !self.can_go_on() {
+                return;
+            }
+        }
+    }
+
+    /// Whether another turn would do anything: something to announce, or to execute now that the program has been told what there was.
+    fn can_go_on(&self) -> bool {
+        self.halt.is_none() && (self.has_announcement() || self.is_next_ready())
+    }
+}
+
+impl Protocol for Node {
+    fn handle(&mut self, _now: Time, input: Input<'_>, out: &mut dyn Outbox) {
+        match input {
+            Input::Started | Input::Wake => {}
+            Input::Frame(from, frame) => self.take(from, frame, out),
+            Input::Writable(at) => self.outgoing.unblock(at),
+            Input::Peer(peer, change) => self.changed(peer, change),
+        }
+        self.progress(out);
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        None
+    }
+
+    fn measure(&self, meter: &mut Meter<'_>) {
+        let Counters { submitted, completed, executed, ran_ahead } = self.counters;
+        tell_all(&METRICS, [submitted, completed, executed, ran_ahead, self.fence.fenced], meter);
+    }
+}
+
+#[cfg(test)]
+mod tests;

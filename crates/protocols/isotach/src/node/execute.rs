@@ -1,0 +1,166 @@
+//! What a node executes, and the answers.
+
+use super::Node;
+use crate::codec::{DELIVERED, Delivered, EXECUTED, Executed, Ordered, ReadValue};
+use crate::isochron::Operation;
+use crate::logical_time::{Place, Rank, Stamp};
+use crate::memory::Reader;
+use crate::witness::Witnessed;
+use quintet_contract::{Address, NodeId, Token};
+use quintet_wire::encode_to_vec;
+use quintet_wire::registry::PORT_ISOTACH;
+
+/// A part of another node's isochron that was executed, while its reads wait.
+#[derive(Debug)]
+pub(super) struct Answering {
+    place: Place,
+    values: Vec<Option<ReadValue>>,
+}
+
+impl Node {
+    /// Whether what comes next in the order is here, and the program has taken what came before.
+    pub(super) fn is_next_ready(&self) -> bool {
+        self.order.front().is_some_and(|next| self.is_here(next)) && self.outgoing.is_program_told()
+    }
+
+    /// Whether this node has its part of an isochron.
+    pub(super) fn is_here(&self, next: &Ordered) -> bool {
+        next.sender == self.config.me || self.arrived.contains_key(&(next.sender, next.rank))
+    }
+
+    /// Executes what is next in the order, as far as it is here.
+    ///
+    /// # Errors
+    /// Who sent what cannot be executed.
+    pub(super) fn execute(&mut self) -> Result<(), NodeId> {
+        while self.halt.is_none() && self.is_next_ready() {
+            if let Some(next) = self.order.pop_front() {
+                self.run(next)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Executes this node's part of an isochron, which is here.
+    pub(super) fn run(&mut self, Ordered { pulse, sender, rank }: Ordered) -> Result<(), NodeId> {
+        let stamp = Stamp { view: self.fence.view, pulse, sender, rank };
+        self.place = Place { stamp, behind: 0 };
+        if sender == self.config.me { self.pass(rank) } else { self.run_part(sender, rank) }
+    }
+
+    /// Executes the local part of an isochron of this node, and the purely local ones that waited for it.
+    fn pass(&mut self, rank: Rank) -> Result<(), NodeId> {
+        self.passed = Some(rank);
+        self.run_own(rank, self.place)?;
+        self.behind.remove(&rank).into_iter().flatten().try_for_each(|local| self.run_ahead(local))
+    }
+
+    /// Runs a purely local isochron behind what was executed last.
+    pub(super) fn run_ahead(&mut self, rank: Rank) -> Result<(), NodeId> {
+        self.place.behind += 1;
+        self.counters.ran_ahead += 1;
+        self.run_own(rank, self.place)
+    }
+
+    fn run_own(&mut self, rank: Rank, place: Place) -> Result<(), NodeId> {
+        let me = self.config.me;
+        let own = self.own.get_mut(&rank).expect("markers and waiting ones are of isochrons that are there");
+        let share = core::mem::take(&mut own.local);
+        (own.place, own.is_executed_here) = (Some(place), true);
+        self.perform(me, rank, share.operations, &share.slots)?;
+        self.complete_if_done(rank);
+        Ok(())
+    }
+
+    fn run_part(&mut self, sender: NodeId, rank: Rank) -> Result<(), NodeId> {
+        let operations = self.arrived.remove(&(sender, rank)).expect("it was looked up before");
+        let reads = operations.iter().filter(|operation| matches!(operation, Operation::Read(_))).count();
+        let answering = Answering { place: self.place, values: vec![None; reads] };
+        self.answering.insert((sender, rank), answering);
+        let slots: Vec<usize> = (0..reads).collect();
+        self.perform(sender, rank, operations, &slots)?;
+        self.answer_if_done(sender, rank);
+        Ok(())
+    }
+
+    /// Executes operations of one isochron, one after the other. `slots` are the numbers of its reads.
+    fn perform(
+        &mut self,
+        sender: NodeId,
+        rank: Rank,
+        operations: Vec<Operation>,
+        slots: &[usize],
+    ) -> Result<(), NodeId> {
+        self.counters.executed += 1;
+        if self.config.keeps_witness {
+            self.witness.push(Witnessed::Executed { place: self.place, sender, rank });
+        }
+        let mut slots = slots.iter();
+        for operation in operations {
+            match operation {
+                Operation::Send { handler, bytes, .. } => {
+                    let delivered = Delivered { place: self.place, sender, rank, handler, bytes: &bytes };
+                    self.outgoing.tell(DELIVERED, Token(0), encode_to_vec(&delivered));
+                }
+                Operation::Read(variable) => {
+                    let slot = *slots.next().expect("reads are counted before");
+                    let reader = Reader { sender, rank, slot };
+                    if let Some(value) = self.memory.read(variable, reader) {
+                        self.fill(reader, value);
+                    } else if self.config.reads_before() {
+                        self.fill(reader, ReadValue::Aborted);
+                    }
+                }
+                Operation::Write(variable, value) => self.memory.write(variable, value),
+                Operation::Sched(variable) => {
+                    let is_new = self.memory.reserve(sender, variable);
+                    is_new.then_some(()).ok_or(sender)?;
+                }
+                Operation::Assign(variable, value) => {
+                    let readers = self.memory.assign(sender, variable, &value).ok_or(sender)?;
+                    self.resolve(readers, &ReadValue::Value(value), (sender, rank));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives a value to reads that waited. The isochron that is being executed is finished by who executes it.
+    pub(super) fn resolve(&mut self, readers: Vec<Reader>, value: &ReadValue, current: (NodeId, Rank)) {
+        for reader in readers {
+            self.fill(reader, value.clone());
+            if (reader.sender, reader.rank) == current {
+                continue;
+            }
+            if reader.sender == self.config.me {
+                self.complete_if_done(reader.rank);
+            } else {
+                self.answer_if_done(reader.sender, reader.rank);
+            }
+        }
+    }
+
+    fn fill(&mut self, Reader { sender, rank, slot }: Reader, value: ReadValue) {
+        let values = if sender == self.config.me {
+            self.own.get_mut(&rank).map(|own| &mut own.values)
+        } else {
+            self.answering.get_mut(&(sender, rank)).map(|answering| &mut answering.values)
+        };
+        if let Some(slot) = values.and_then(|values| values.get_mut(slot)) {
+            *slot = Some(value);
+        }
+    }
+
+    /// Answers for a part once its reads have their values.
+    fn answer_if_done(&mut self, sender: NodeId, rank: Rank) {
+        let Some(answering) = self.answering.get(&(sender, rank)) else { return };
+        if !answering.values.iter().all(Option::is_some) {
+            return;
+        }
+        let Some(Answering { place, values }) = self.answering.remove(&(sender, rank)) else { return };
+        let Stamp { view, pulse, .. } = place.stamp;
+        let executed = Executed { view, pulse, values: values.into_iter().flatten().collect() };
+        let to = Address { node: sender, port: PORT_ISOTACH };
+        self.outgoing.push(to, EXECUTED, Token(rank.0), encode_to_vec(&executed));
+    }
+}

@@ -1,0 +1,130 @@
+//! What a node sends, and what waits for room.
+
+use crate::codec::{ANNOUNCE, Announced, Batch, write_announced};
+use crate::lane::Lane;
+use crate::limits::ANNOUNCEMENT_BYTES;
+use crate::logical_time::{Rank, View};
+use quintet_contract::{Address, Bytes, Kind, NodeId, Outbox, OwnedFrame, Token};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Ways to all whom a node sends something.
+#[derive(Debug)]
+pub(super) struct Outgoing {
+    callers: Address,
+    manager: Address,
+    /// What the program has not taken.
+    to_callers: VecDeque<ToCaller>,
+    callers_are_full: bool,
+    lanes: BTreeMap<Address, Lane>,
+    /// Announcements that gather in one frame.
+    announcements: Batch,
+}
+
+/// A frame for the program.
+#[derive(Debug)]
+pub(super) struct ToCaller {
+    pub(super) frame: OwnedFrame,
+    /// To whom a frame goes once the program has this one.
+    pub(super) then: Option<(Address, OwnedFrame)>,
+}
+
+impl Outgoing {
+    pub(super) fn new(callers: Address, manager: Address) -> Outgoing {
+        Outgoing {
+            callers,
+            manager,
+            to_callers: VecDeque::new(),
+            callers_are_full: false,
+            lanes: BTreeMap::new(),
+            announcements: Batch::default(),
+        }
+    }
+
+    /// Where this node's token manager is.
+    pub(super) fn manager(&self) -> Address {
+        self.manager
+    }
+
+    pub(super) fn tell(&mut self, kind: Kind, token: Token, body: Vec<u8>) {
+        self.tell_and(ToCaller { frame: frame(kind, token, body), then: None });
+    }
+
+    pub(super) fn tell_and(&mut self, frame: ToCaller) {
+        self.to_callers.push_back(frame);
+    }
+
+    /// Whether the program has taken all that it was told.
+    pub(super) fn is_program_told(&self) -> bool {
+        self.to_callers.is_empty()
+    }
+
+    pub(super) fn push(&mut self, to: Address, kind: Kind, token: Token, body: Vec<u8>) {
+        self.lanes.entry(to).or_default().push(frame(kind, token, body));
+    }
+
+    pub(super) fn push_part(&mut self, to: Address, rank: Rank, kind: Kind, body: Vec<u8>) {
+        let frame = frame(kind, Token(rank.0), body);
+        self.lanes.entry(to).or_default().push_part(rank, frame);
+    }
+
+    pub(super) fn announce(&mut self, view: View, announced: &Announced) {
+        if !self.announcements.has_room(ANNOUNCEMENT_BYTES + 2 * announced.receivers.len()) {
+            self.close_announcements(view);
+        }
+        write_announced(announced, self.announcements.sink());
+    }
+
+    pub(super) fn close_announcements(&mut self, view: View) {
+        if !self.announcements.is_empty() {
+            let body = self.announcements.take(|front| front.extend_from_slice(&view.0.to_le_bytes()));
+            self.push(self.manager, ANNOUNCE, Token(0), body);
+        }
+    }
+
+    pub(super) fn unblock(&mut self, at: Address) {
+        if at == self.callers {
+            self.callers_are_full = false;
+        }
+        self.lanes.get_mut(&at).into_iter().for_each(Lane::unblock);
+    }
+
+    /// Drops what waits and is of the view, which has ended.
+    pub(super) fn forget_view(&mut self) {
+        self.lanes.values_mut().for_each(Lane::forget_view);
+        self.announcements = Batch::default();
+    }
+
+    /// Begins a view, with its manager.
+    pub(super) fn begin_view(&mut self, manager: Address) {
+        self.manager = manager;
+        self.forget_view();
+    }
+
+    /// Sends what there is room for: of which isochrons parts have left.
+    ///
+    /// # Errors
+    /// The way to this node takes no frame of the size that is needed.
+    pub(super) fn flush(&mut self, out: &mut dyn Outbox) -> Result<Vec<Rank>, NodeId> {
+        while !self.callers_are_full
+            && let Some(ToCaller { frame, .. }) = self.to_callers.front()
+        {
+            if out.send(self.callers, frame.kind, frame.token, &frame.body).is_err() {
+                self.callers_are_full = true;
+                break;
+            }
+            let then = self.to_callers.pop_front().and_then(|told| told.then);
+            if let Some((to, frame)) = then {
+                self.lanes.entry(to).or_default().push(frame);
+            }
+        }
+        let mut left = Vec::new();
+        for (to, lane) in &mut self.lanes {
+            left.extend(lane.flush(*to, out).map_err(|_| to.node)?);
+        }
+        Ok(left)
+    }
+}
+
+pub(super) fn frame(kind: Kind, token: Token, body: Vec<u8>) -> OwnedFrame {
+    OwnedFrame { kind, token, body: body.into(), bulk: Bytes::new() }
+}

@@ -1,0 +1,72 @@
+//! Plain messages: without logical time, delayed by nothing that has it.
+
+use super::outgoing::{ToCaller, frame};
+use super::{Broken, Node};
+use crate::codec::{PLAIN, Plain, Refusal, SENT};
+use crate::limits::MAX_UNEXECUTED;
+use quintet_contract::{Address, Frame, NodeId, Token};
+use quintet_wire::registry::PORT_ISOTACH;
+use quintet_wire::{Decode, encode_to_vec};
+
+impl Node {
+    /// The program's plain message.
+    pub(super) fn send_plain(&mut self, asked: Frame<'_>) {
+        let Plain { node, handler, bytes } = match Plain::decode_all(asked.body) {
+            Ok(plain) => plain,
+            Err(error) => return self.refuse(asked.token, &Refusal::Misuse(error.to_string())),
+        };
+        if self.config.isonet.topology().switch_of(node).is_none() {
+            let misuse = crate::Misuse::UnknownNode { node };
+            return self.refuse(asked.token, &Refusal::of_misuse(&misuse));
+        }
+        if self.plain.len() >= MAX_UNEXECUTED {
+            return self.refuse(asked.token, &Refusal::Busy);
+        }
+        let body = encode_to_vec(&Plain { node: self.config.me, handler, bytes });
+        if node == self.config.me {
+            self.outgoing.tell(PLAIN, Token(0), body);
+            return self.outgoing.tell(SENT, asked.token, Vec::new());
+        }
+        self.plain_sent += 1;
+        let token = Token(self.plain_sent);
+        self.plain.insert(token, (node, asked.token));
+        self.outgoing.push(Address { node, port: PORT_ISOTACH }, PLAIN, token, body);
+    }
+
+    /// One of another node: for the program at once. Its sender learns when the program has it.
+    pub(super) fn plain_came(&mut self, from: Address, came: Frame<'_>) -> Result<(), Broken> {
+        let plain = Plain::decode_all(came.body).map_err(|_| Broken)?;
+        let is_node = from.port == PORT_ISOTACH && plain.node == from.node;
+        if !is_node || self.config.isonet.topology().switch_of(from.node).is_none() {
+            return Err(Broken);
+        }
+        let sent = frame(SENT, came.token, Vec::new());
+        let told = frame(PLAIN, Token(0), came.body.to_vec());
+        self.outgoing.tell_and(ToCaller { frame: told, then: Some((from, sent)) });
+        Ok(())
+    }
+
+    /// Those to some nodes arrive no more, or nobody learns that they did.
+    pub(super) fn refuse_plain(&mut self, is_gone: impl Fn(NodeId) -> bool, refusal: &Refusal) {
+        let gone = self.plain.iter().filter(|(_, (to, _))| is_gone(*to)).map(|(token, _)| *token);
+        for token in gone.collect::<Vec<_>>() {
+            if let Some((_, asked)) = self.plain.remove(&token) {
+                self.refuse(asked, refusal);
+            }
+        }
+    }
+
+    /// One of this node has arrived.
+    pub(super) fn plain_arrived(&mut self, from: Address, came: Frame<'_>) -> Result<(), Broken> {
+        if from.port != PORT_ISOTACH || !came.body.is_empty() || came.token.0 > self.plain_sent {
+            return Err(Broken);
+        }
+        match self.plain.remove(&came.token) {
+            Some((node, token)) if node == from.node => self.outgoing.tell(SENT, token, Vec::new()),
+            Some(_) => return Err(Broken),
+            // It was refused when its receiver seemed to be gone.
+            None => {}
+        }
+        Ok(())
+    }
+}

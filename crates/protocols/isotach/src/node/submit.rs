@@ -1,0 +1,240 @@
+//! Isochrons of the node's own program, from their submission to their end.
+
+use super::Node;
+use crate::codec::{Announced, COMPLETED, Completed, PART, Part, ReadValue, Refusal, read_operations};
+use crate::isochron::{Operation, check};
+use crate::isonet::Variable;
+use crate::limits::MAX_UNEXECUTED;
+use crate::logical_time::{Place, Rank};
+use crate::witness::{Reads, Witnessed};
+use quintet_contract::{Address, Frame, NodeId, Token};
+use quintet_wire::registry::PORT_ISOTACH;
+use quintet_wire::{Reader, encode_to_vec};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What one node does of an isochron: its operations, and which of the isochron's reads its own are.
+#[derive(Default, Debug)]
+pub(super) struct Share {
+    pub(super) operations: Vec<Operation>,
+    pub(super) slots: Vec<usize>,
+}
+
+/// An isochron of this node that has not completed.
+#[derive(Debug)]
+pub(super) struct Own {
+    pub(super) token: Token,
+    /// The places that were reserved before it.
+    pub(super) reserved_before: BTreeSet<Variable>,
+    /// What this node does itself.
+    pub(super) local: Share,
+    /// Which variable each read is of.
+    variables: Vec<Variable>,
+    /// What the reads gave.
+    pub(super) values: Vec<Option<ReadValue>>,
+    /// Receivers that have not answered, with the reads that they do.
+    remote: BTreeMap<NodeId, Vec<usize>>,
+    /// Whom the token manager tells.
+    pub(super) receivers: Vec<NodeId>,
+    /// Parts that have not left.
+    pub(super) unsent: usize,
+    pub(super) is_announced: bool,
+    /// Where it was executed: by this node, if it has a part of it.
+    pub(super) place: Option<Place>,
+    pub(super) is_executed_here: bool,
+}
+
+impl Own {
+    /// Whether the token manager is still to tell when this node executes its part.
+    pub(super) fn awaits_marker(&self) -> bool {
+        self.is_announced && !self.is_executed_here && !self.receivers.is_empty()
+    }
+
+    /// A receiver answers. False if it was not asked, answers something else, or executed it at another time than others.
+    pub(super) fn answered(
+        &mut self,
+        from: Address,
+        place: Place,
+        values: Vec<ReadValue>,
+        size: impl Fn(Variable) -> Option<usize>,
+    ) -> bool {
+        let Some(slots) = self.remote.remove(&from.node).filter(|_| from.port == PORT_ISOTACH) else {
+            return false;
+        };
+        let is_at_one_time = self.place.is_none_or(|known| known == place);
+        let fits = |(slot, value): (&usize, &ReadValue)| match value {
+            ReadValue::Value(value) => size(self.variables[*slot]) == Some(value.len()),
+            ReadValue::Aborted => true,
+        };
+        let is_what_was_asked = slots.len() == values.len() && slots.iter().zip(&values).all(fits);
+        if !self.is_announced || !is_at_one_time || !is_what_was_asked {
+            return false;
+        }
+        self.place = Some(place);
+        slots.into_iter().zip(values).for_each(|(slot, value)| self.values[slot] = Some(value));
+        true
+    }
+
+    fn is_done(&self) -> bool {
+        self.is_executed_here && self.remote.is_empty() && self.values.iter().all(Option::is_some)
+    }
+}
+
+impl Node {
+    /// The program's isochron.
+    ///
+    /// # Errors
+    /// This node, if what it does cannot be executed.
+    pub(super) fn submit(&mut self, frame: Frame<'_>) -> Result<(), NodeId> {
+        match self.accept(frame) {
+            Ok((operations, reserved)) => self.start(frame.token, operations, reserved),
+            Err(refusal) => {
+                self.refuse(frame.token, &refusal);
+                Ok(())
+            }
+        }
+    }
+
+    /// The operations, and the places that are reserved after them.
+    fn accept(&self, frame: Frame<'_>) -> Result<(Vec<Operation>, BTreeSet<Variable>), Refusal> {
+        if let Some(halt) = self.halt {
+            return Err(Refusal::Halted(halt));
+        }
+        let mut reader = Reader::new(frame.body);
+        let read = read_operations(&mut reader).and_then(|operations| reader.finish().map(|()| operations));
+        let operations = read.map_err(|error| Refusal::Misuse(error.to_string()))?;
+        let reserved = check(&self.config.isonet, &operations, &self.reserved)
+            .map_err(|misuse| Refusal::of_misuse(&misuse))?;
+        if self.own.len() >= MAX_UNEXECUTED || !self.outgoing.is_program_told() {
+            return Err(Refusal::Busy);
+        }
+        Ok((operations, reserved))
+    }
+
+    fn start(
+        &mut self,
+        token: Token,
+        operations: Vec<Operation>,
+        reserved: BTreeSet<Variable>,
+    ) -> Result<(), NodeId> {
+        self.counters.submitted += 1;
+        self.rank = Rank(self.rank.0 + 1);
+        let rank = self.rank;
+        let reserved_before = core::mem::replace(&mut self.reserved, reserved);
+        if self.config.keeps_witness {
+            let (operations, after) = (operations.clone(), self.place);
+            self.witness.push(Witnessed::Submitted { rank, operations, after });
+        }
+        let mut reads = Vec::new();
+        let mut shares: BTreeMap<NodeId, Share> = BTreeMap::new();
+        for operation in operations {
+            self.share(operation, &mut reads, &mut shares);
+        }
+        let local = shares.remove(&self.config.me).unwrap_or_default();
+        let is_local = shares.is_empty();
+        let has_local = !local.operations.is_empty();
+        let mut receivers: Vec<NodeId> = shares.keys().copied().collect();
+        if has_local {
+            receivers.push(self.config.me);
+            receivers.sort_unstable();
+        }
+        let own = Own {
+            token,
+            reserved_before,
+            local,
+            values: vec![None; reads.len()],
+            variables: reads,
+            remote: shares.iter().map(|(node, share)| (*node, share.slots.clone())).collect(),
+            receivers,
+            unsent: shares.len(),
+            is_announced: false,
+            place: None,
+            is_executed_here: !has_local,
+        };
+        self.own.insert(rank, own);
+        for (node, Share { operations, .. }) in shares {
+            let part = Part { view: self.fence.view, rank, operations };
+            let to = Address { node, port: PORT_ISOTACH };
+            self.outgoing.push_part(to, rank, PART, encode_to_vec(&part));
+        }
+        match self.shared {
+            _ if is_local && (self.has_passed_all() || self.config.runs_ahead()) => {
+                return self.run_ahead(rank);
+            }
+            Some((last, true)) if is_local => self.behind.entry(last).or_default().push(rank),
+            _ => {
+                self.shared = Some((rank, has_local));
+                self.to_announce.push_back(rank);
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives an operation to those who do it.
+    fn share(&self, operation: Operation, reads: &mut Vec<Variable>, shares: &mut BTreeMap<NodeId, Share>) {
+        match operation {
+            Operation::Send { to, .. } => shares.entry(to).or_default().operations.push(operation),
+            Operation::Read(variable) => {
+                let copy = self.config.isonet.copy_for(self.config.me, variable);
+                let share = shares.entry(copy.expect("variables are looked up before")).or_default();
+                share.slots.push(reads.len());
+                share.operations.push(operation);
+                reads.push(variable);
+            }
+            Operation::Write(variable, _) | Operation::Sched(variable) | Operation::Assign(variable, _) => {
+                let shape = self.config.isonet.shape(variable).expect("variables are looked up before");
+                for copy in &shape.copies {
+                    shares.entry(*copy).or_default().operations.push(operation.clone());
+                }
+            }
+        }
+    }
+
+    /// Whether this node is past all its isochrons that a token manager hears of: then what is purely local has its place here and now.
+    fn has_passed_all(&self) -> bool {
+        self.shared.is_none_or(|(last, _)| self.passed >= Some(last))
+    }
+
+    /// Whether there is an isochron whose parts have all left and that was not announced.
+    pub(super) fn has_announcement(&self) -> bool {
+        self.to_announce.front().is_some_and(|rank| self.own[rank].unsent == 0)
+    }
+
+    /// Announces what has left: in the order of the ranks, none before an earlier one.
+    pub(super) fn announce(&mut self) {
+        if self.halt.is_some() {
+            return;
+        }
+        while self.has_announcement() {
+            let Some(rank) = self.to_announce.pop_front() else { return };
+            let own = self.own.get_mut(&rank).expect("what was not announced has not completed");
+            own.is_announced = true;
+            let announced = Announced { rank, receivers: own.receivers.clone() };
+            self.outgoing.announce(self.fence.view, &announced);
+        }
+        self.outgoing.close_announcements(self.fence.view);
+    }
+
+    /// One part of an isochron has left.
+    pub(super) fn part_left(&mut self, rank: Rank) {
+        if let Some(own) = self.own.get_mut(&rank) {
+            own.unsent -= 1;
+        }
+    }
+
+    /// Tells the program of an isochron that all its receivers have executed.
+    pub(super) fn complete_if_done(&mut self, rank: Rank) {
+        if !self.own.get(&rank).is_some_and(Own::is_done) {
+            return;
+        }
+        let Some(own) = self.own.remove(&rank) else { return };
+        let place = own.place.expect("who executes it says when");
+        let values: Vec<ReadValue> = own.values.into_iter().flatten().collect();
+        self.counters.completed += 1;
+        if self.config.keeps_witness {
+            let reads: Reads = own.variables.into_iter().zip(values.iter().cloned()).collect();
+            self.witness.push(Witnessed::Completed { place, rank, reads });
+        }
+        let completed = Completed { place, rank, values };
+        self.outgoing.tell(COMPLETED, own.token, encode_to_vec(&completed));
+    }
+}

@@ -1,0 +1,287 @@
+//! What a node says that it did, and a checker of what all nodes say: by replaying it once, in the order of the stamps.
+
+use crate::codec::ReadValue;
+use crate::isochron::Operation;
+use crate::isonet::{Isonet, Variable};
+use crate::logical_time::{Place, Rank, View};
+use core::fmt;
+use quintet_contract::{Bytes, NodeId};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// What the reads of an isochron were of, and gave.
+pub type Reads = Vec<(Variable, ReadValue)>;
+
+/// One thing that a node did.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Witnessed {
+    /// Took an isochron of its program.
+    Submitted {
+        /// Its number.
+        rank: Rank,
+        /// What it does.
+        operations: Vec<Operation>,
+        /// Where the node was in the order.
+        after: Place,
+    },
+    /// Executed its part of an isochron.
+    Executed {
+        /// Where.
+        place: Place,
+        /// Whose isochron.
+        sender: NodeId,
+        /// Which of the sender's.
+        rank: Rank,
+    },
+    /// Learned that an isochron of its own is executed by nobody, as its view has ended.
+    Lost {
+        /// Its number.
+        rank: Rank,
+    },
+    /// Learned that all receivers of an isochron of its own have executed it.
+    Completed {
+        /// Where.
+        place: Place,
+        /// Its number.
+        rank: Rank,
+        /// What its reads gave.
+        reads: Reads,
+    },
+}
+
+/// What the nodes of one view did is not what isochrons promise.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Violation {
+    /// A node executed something at or before the place of what it had executed before.
+    Order(NodeId, Place, Place),
+    /// Two nodes executed parts of one isochron at different times.
+    Torn(NodeId, Rank, Place, Place),
+    /// A node has executed what it has no part of, or nobody submitted, or has not executed what it has a part of.
+    Receivers(NodeId, Rank),
+    /// An isochron never completed.
+    Unfinished(NodeId, Rank),
+    /// An isochron is not behind an earlier one of its sender.
+    Fifo(NodeId, Rank),
+    /// An isochron is not behind what its sender had executed when it was submitted.
+    Causality(NodeId, Rank),
+    /// A read gave something else than the last write before it.
+    Read {
+        /// Who read.
+        node: NodeId,
+        /// In which isochron.
+        rank: Rank,
+        /// What.
+        variable: Variable,
+        /// What it gave.
+        given: ReadValue,
+        /// What was written last.
+        written: ReadValue,
+    },
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Violation::Order(node, last, next) => {
+                write!(f, "node {} executed {next:?} behind {last:?}", node.0)
+            }
+            Violation::Torn(node, rank, one, other) => {
+                write!(f, "isochron {} of node {} was executed at {one:?} and at {other:?}", rank.0, node.0)
+            }
+            Violation::Receivers(node, rank) => {
+                write!(f, "isochron {} of node {} was not executed by its receivers alone", rank.0, node.0)
+            }
+            Violation::Unfinished(node, rank) => {
+                write!(f, "isochron {} of node {} never completed", rank.0, node.0)
+            }
+            Violation::Fifo(node, rank) => {
+                write!(f, "isochron {} of node {} passed an earlier one", rank.0, node.0)
+            }
+            Violation::Causality(node, rank) => {
+                write!(f, "isochron {} of node {} is before what its sender had seen", rank.0, node.0)
+            }
+            Violation::Read { node, rank, variable, given, written } => write!(
+                f,
+                "isochron {} of node {} read {given:?} from variable {}, not {written:?}",
+                rank.0, node.0, variable.0
+            ),
+        }
+    }
+}
+
+impl core::error::Error for Violation {}
+
+/// An isochron, put together from what all said of it.
+#[derive(Debug, Default)]
+struct Whole {
+    operations: Vec<Operation>,
+    after: Option<Place>,
+    place: Option<Place>,
+    executed_by: BTreeSet<NodeId>,
+    is_lost: bool,
+    reads: Option<Reads>,
+}
+
+/// A run, as its nodes tell of it.
+#[derive(Debug, Default)]
+pub struct Run {
+    /// What each node did, in its order.
+    pub said: BTreeMap<NodeId, Vec<Witnessed>>,
+    /// What all nodes of each view knew.
+    pub views: BTreeMap<View, Arc<Isonet>>,
+    /// Nodes that were there in the first view and not in the last.
+    pub gone: BTreeSet<NodeId>,
+    /// Nothing was under way when the run ended: what has not completed never will.
+    pub has_ended: bool,
+}
+
+/// Checks what nodes did: one order for all, isochrons at one time, first in first out, causal, and variables that are sequentially consistent. In time
+/// of n log n; no search.
+///
+/// # Errors
+/// The first [`Violation`].
+pub fn check(run: &Run) -> Result<(), Violation> {
+    let all = gather(&run.said)?;
+    for ((sender, rank), whole) in &all {
+        check_receivers(run, *sender, *rank, whole)?;
+    }
+    check_senders(&all)?;
+    replay(run, &all)
+}
+
+type All = BTreeMap<(NodeId, Rank), Whole>;
+
+fn gather(said: &BTreeMap<NodeId, Vec<Witnessed>>) -> Result<All, Violation> {
+    let mut all = All::new();
+    for (node, list) in said {
+        let mut last = Place::start_of(View(0));
+        for witnessed in list {
+            match witnessed {
+                Witnessed::Submitted { rank, operations, after } => {
+                    let whole = all.entry((*node, *rank)).or_default();
+                    (whole.operations, whole.after) = (operations.clone(), Some(*after));
+                }
+                Witnessed::Executed { place, sender, rank } => {
+                    if *place <= last {
+                        return Err(Violation::Order(*node, last, *place));
+                    }
+                    last = *place;
+                    let whole = all.entry((*sender, *rank)).or_default();
+                    at_one_time(whole, *sender, *rank, *place)?;
+                    whole.executed_by.insert(*node);
+                }
+                Witnessed::Lost { rank } => all.entry((*node, *rank)).or_default().is_lost = true,
+                Witnessed::Completed { place, rank, reads } => {
+                    let whole = all.entry((*node, *rank)).or_default();
+                    at_one_time(whole, *node, *rank, *place)?;
+                    whole.reads = Some(reads.clone());
+                }
+            }
+        }
+    }
+    Ok(all)
+}
+
+fn at_one_time(whole: &mut Whole, sender: NodeId, rank: Rank, place: Place) -> Result<(), Violation> {
+    match whole.place.replace(place) {
+        Some(known) if known != place => Err(Violation::Torn(sender, rank, known, place)),
+        _ => Ok(()),
+    }
+}
+
+/// An isochron is executed by all its receivers that are there to the end, or by none of them.
+fn check_receivers(run: &Run, sender: NodeId, rank: Rank, whole: &Whole) -> Result<(), Violation> {
+    let violation = Violation::Receivers(sender, rank);
+    let isonet = whole.after.and_then(|after| run.views.get(&after.stamp.view)).ok_or(violation.clone())?;
+    let mut receivers = BTreeSet::new();
+    for operation in &whole.operations {
+        match operation {
+            Operation::Send { to, .. } => _ = receivers.insert(*to),
+            Operation::Read(variable) => receivers.extend(isonet.copy_for(sender, *variable)),
+            Operation::Write(variable, _) | Operation::Sched(variable) | Operation::Assign(variable, _) => {
+                receivers.extend(isonet.shape(*variable).into_iter().flat_map(|shape| &shape.copies));
+            }
+        }
+    }
+    let (is_complete, is_gone) = (whole.reads.is_some(), run.gone.contains(&sender));
+    let staying: BTreeSet<NodeId> = receivers.difference(&run.gone).copied().collect();
+    let by_staying: BTreeSet<NodeId> = whole.executed_by.difference(&run.gone).copied().collect();
+    let is_torn = run.has_ended && !by_staying.is_empty() && by_staying != staying;
+    let is_half_done = is_complete && by_staying != staying || whole.is_lost && !by_staying.is_empty();
+    if !whole.executed_by.is_subset(&receivers) || is_torn || is_half_done {
+        return Err(violation);
+    }
+    // Of one whose view ended, who sent it hears that it was executed, and not always when.
+    let has_ended_with_view = !run.gone.is_empty() && (whole.place.is_some() || staying.is_empty());
+    let is_told = is_complete || whole.is_lost || is_gone || has_ended_with_view;
+    if run.has_ended && !is_told { Err(Violation::Unfinished(sender, rank)) } else { Ok(()) }
+}
+
+fn check_senders(all: &All) -> Result<(), Violation> {
+    let mut last: Option<(NodeId, Place)> = None;
+    for ((sender, rank), whole) in all {
+        let Some(place) = whole.place else { continue };
+        if last.is_some_and(|(before, at)| before == *sender && place <= at) {
+            return Err(Violation::Fifo(*sender, *rank));
+        }
+        if whole.after.is_some_and(|after| place <= after) {
+            return Err(Violation::Causality(*sender, *rank));
+        }
+        last = Some((*sender, place));
+    }
+    Ok(())
+}
+
+/// Does everything again on one memory, in the one order.
+fn replay(run: &Run, all: &All) -> Result<(), Violation> {
+    let mut order: Vec<(Place, NodeId, Rank)> =
+        all.iter().filter_map(|((sender, rank), whole)| Some((whole.place?, *sender, *rank))).collect();
+    order.sort_unstable();
+    let mut assigned = assignments(all, &order);
+    let mut memory: BTreeMap<Variable, ReadValue> = BTreeMap::new();
+    for (_, sender, rank) in order {
+        let whole = &all[&(sender, rank)];
+        let mut reads = whole.reads.iter().flatten();
+        for operation in &whole.operations {
+            match operation {
+                Operation::Send { .. } | Operation::Assign(..) => {}
+                Operation::Write(variable, value) => {
+                    memory.insert(*variable, ReadValue::Value(value.clone()));
+                }
+                Operation::Sched(variable) => {
+                    let given = assigned.get_mut(&(sender, *variable)).and_then(Vec::pop);
+                    memory.insert(*variable, given.map_or(ReadValue::Aborted, ReadValue::Value));
+                }
+                Operation::Read(variable) => {
+                    let shape = run.views.values().find_map(|isonet| isonet.shape(*variable));
+                    let bytes = shape.map_or(0, |shape| shape.bytes);
+                    let zeros = || ReadValue::Value(Bytes::from(vec![0; bytes]));
+                    let written = memory.get(variable).cloned().unwrap_or_else(zeros);
+                    if let Some((_, given)) = reads.next()
+                        && *given != written
+                    {
+                        let (variable, given) = (*variable, given.clone());
+                        return Err(Violation::Read { node: sender, rank, variable, given, written });
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The values that each node gave for its reserved places of each variable, the last one first.
+fn assignments(all: &All, order: &[(Place, NodeId, Rank)]) -> BTreeMap<(NodeId, Variable), Vec<Bytes>> {
+    let mut assigned: BTreeMap<(NodeId, Variable), Vec<Bytes>> = BTreeMap::new();
+    for (_, sender, rank) in order.iter().rev() {
+        for operation in all[&(*sender, *rank)].operations.iter().rev() {
+            if let Operation::Assign(variable, value) = operation {
+                assigned.entry((*sender, *variable)).or_default().push(value.clone());
+            }
+        }
+    }
+    assigned
+}
+
+#[cfg(test)]
+mod tests;

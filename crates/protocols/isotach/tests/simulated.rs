@@ -1,0 +1,77 @@
+//! Random nodes on random trees of switches, with random delays, full links and programs: whatever happens, isochrons are what they promise.
+#![cfg(feature = "seeded-defects")]
+
+#[path = "simulated/net.rs"]
+mod net;
+#[path = "simulated/plan.rs"]
+mod plan;
+#[path = "simulated/run.rs"]
+mod run;
+
+use quintet_isotach::{Defect, HaltCause};
+use run::{Found, run, run_with_crash};
+
+/// How many seeds each test tries: more with `SEEDS`.
+fn seeds(default: u64) -> core::ops::Range<u64> {
+    0..std::env::var("SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(default)
+}
+
+#[test]
+fn isochrons_are_in_one_order_atomic_and_sequentially_consistent() {
+    for seed in seeds(150) {
+        if let Err(found) = run(seed, None) {
+            panic!("seed {seed}: {found}");
+        }
+    }
+}
+
+#[test]
+fn survivors_of_a_crash_execute_the_same_up_to_the_cut_and_go_on() {
+    for seed in seeds(150) {
+        if let Err(found) = run_with_crash(seed, None) {
+            panic!("seed {seed}: {found}");
+        }
+    }
+}
+
+/// What first comes of a defect.
+fn found(defect: Defect, run: impl Fn(u64, Option<Defect>) -> Result<(), Found>) -> Found {
+    let found = (0..200).find_map(|seed| run(seed, Some(defect)).err());
+    found.unwrap_or_else(|| panic!("{defect:?} was not found"))
+}
+
+#[test]
+fn a_token_that_is_lost_or_doubled_is_seen() {
+    for defect in [Defect::TokenLost, Defect::TokenDoubled] {
+        let found = found(defect, run);
+        assert!(is_named(&found) || matches!(found, Found::Violation(_)), "{defect:?}: {found}");
+    }
+}
+
+#[test]
+fn a_split_isochron_a_pulse_drained_early_and_a_marker_that_is_lost_are_seen() {
+    for defect in [Defect::IsochronSplit, Defect::DrainedEarly, Defect::MarkerLost] {
+        let found = found(defect, run);
+        assert!(is_named(&found) || matches!(found, Found::Violation(_)), "{defect:?}: {found}");
+    }
+}
+
+/// Whether a node or a manager saw the defect, and said whose it is.
+fn is_named(found: &Found) -> bool {
+    matches!(found, Found::Halted(halt) if halt.cause == HaltCause::Misbehaved)
+}
+
+#[test]
+fn a_local_isochron_that_waits_for_nothing_reads_too_early() {
+    assert!(matches!(found(Defect::RunsAhead, run), Found::Violation(_)));
+}
+
+#[test]
+fn a_read_that_does_not_wait_for_a_reserved_value_is_seen() {
+    assert!(matches!(found(Defect::ReadsBefore, run), Found::Violation(_)));
+}
+
+#[test]
+fn a_frame_of_an_earlier_view_that_is_taken_is_noticed() {
+    found(Defect::StaleView, run_with_crash);
+}

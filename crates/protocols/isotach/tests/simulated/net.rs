@@ -1,0 +1,196 @@
+//! Links that keep the order of frames and lose none, delay them at random, and are full at random.
+
+use quintet_contract::{
+    Address, Bytes, Disconnect, DownCause, Draft, Input, Kind, NodeId, Outbox, OwnedFrame, PeerChange,
+    Protocol, Random, SendError, Time, Token,
+};
+use quintet_isotach::{Isonet, ManagerConfig, Node, NodeConfig, TokenManager, View};
+use quintet_wire::registry::{PORT_CALLERS, PORT_ISOTACH, PORT_TOKEN_MANAGER};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+pub(crate) const fn node_at(node: NodeId) -> Address {
+    Address { node, port: PORT_ISOTACH }
+}
+
+pub(crate) const fn callers_of(node: NodeId) -> Address {
+    Address { node, port: PORT_CALLERS }
+}
+
+type Way = (Address, Address);
+
+#[derive(Default)]
+pub(crate) struct Net {
+    pub(crate) nodes: BTreeMap<NodeId, Node>,
+    pub(crate) managers: BTreeMap<NodeId, TokenManager>,
+    links: BTreeMap<Way, VecDeque<OwnedFrame>>,
+    /// Ways whose sender was told that they are full.
+    full: BTreeSet<Way>,
+    /// What nodes told their programs.
+    pub(crate) told: BTreeMap<NodeId, VecDeque<OwnedFrame>>,
+    /// Who was cut off by whom.
+    pub(crate) cut_off: Vec<(Address, Address)>,
+    /// One in so many frames finds its link full.
+    refused_per_million: u32,
+}
+
+/// What may happen next.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    Arrives(Way),
+    HasRoom(Way),
+    Wakes(NodeId),
+}
+
+struct Sending<'a> {
+    me: Address,
+    net: &'a mut BTreeMap<Way, VecDeque<OwnedFrame>>,
+    full: &'a mut BTreeSet<Way>,
+    told: &'a mut VecDeque<OwnedFrame>,
+    cut_off: &'a mut Vec<(Address, Address)>,
+    random: &'a mut Random,
+    refused_per_million: u32,
+    draft: Option<Draft>,
+}
+
+impl Outbox for Sending<'_> {
+    fn begin(
+        &mut self,
+        to: Address,
+        kind: Kind,
+        token: Token,
+        at_most: usize,
+    ) -> Result<&mut [u8], SendError> {
+        if self.random.chance(self.refused_per_million) {
+            self.full.insert((self.me, to));
+            return Err(SendError::Full);
+        }
+        Ok(self.draft.insert(Draft::new(to, kind, token, at_most)).room())
+    }
+
+    fn commit(&mut self, len: usize) {
+        let (to, frame) = self.draft.take().expect("one was begun").commit(len);
+        if to.port == PORT_CALLERS {
+            self.told.push_back(frame);
+        } else {
+            self.net.entry((self.me, to)).or_default().push_back(frame);
+        }
+    }
+
+    fn send_bulk(&mut self, _: Address, _: Kind, _: Token, _: &[u8], _: Bytes) -> Result<(), SendError> {
+        unreachable!("isochrons have no bulk")
+    }
+
+    fn disconnect(&mut self, peer: Address, _: Disconnect) {
+        self.cut_off.push((self.me, peer));
+    }
+}
+
+impl Net {
+    pub(crate) fn new(
+        isonet: &Arc<Isonet>,
+        random: &mut Random,
+        defect: Option<quintet_isotach::Defect>,
+    ) -> Net {
+        let mut net = Net::default();
+        net.refused_per_million = [0, 20_000, 300_000][usize::try_from(random.below(3)).expect("small")];
+        for node in isonet.topology().nodes() {
+            let config = NodeConfig::new(node, callers_of(node), View(1), isonet.clone());
+            net.nodes.insert(node, Node::new(NodeConfig { keeps_witness: true, defect, ..config }));
+        }
+        for (switch, described) in isonet.topology().switches().iter().enumerate() {
+            let config = ManagerConfig { defect, ..ManagerConfig::new(isonet.clone(), switch, View(1)) };
+            net.managers.insert(described.manager, TokenManager::new(config));
+        }
+        net
+    }
+
+    pub(crate) fn give(&mut self, at: Address, input: Input<'_>, random: &mut Random) {
+        let mut out = Sending {
+            me: at,
+            net: &mut self.links,
+            full: &mut self.full,
+            told: self.told.entry(at.node).or_default(),
+            cut_off: &mut self.cut_off,
+            random,
+            refused_per_million: self.refused_per_million,
+            draft: None,
+        };
+        if at.port == PORT_TOKEN_MANAGER {
+            let manager = self.managers.get_mut(&at.node).into_iter();
+            manager.for_each(|manager| manager.handle(Time(1), input, &mut out));
+        } else {
+            let node = self.nodes.get_mut(&at.node).into_iter();
+            node.for_each(|node| node.handle(Time(1), input, &mut out));
+        }
+    }
+
+    /// Whether a program has been told all that its node had to tell.
+    pub(crate) fn is_told(&self, node: NodeId) -> bool {
+        !self.full.contains(&(node_at(node), callers_of(node)))
+    }
+
+    /// One thing that may happen, happens. False if there is none.
+    pub(crate) fn step(&mut self, random: &mut Random) -> bool {
+        let arrivals = self.links.iter().filter(|(_, frames)| !frames.is_empty());
+        let mut events: Vec<Event> = arrivals.map(|(way, _)| Event::Arrives(*way)).collect();
+        events.extend(self.full.iter().copied().map(Event::HasRoom));
+        let woken = self.managers.iter().filter(|(_, manager)| manager.deadline().is_some());
+        events.extend(woken.map(|(node, _)| Event::Wakes(*node)));
+        if events.is_empty() {
+            return false;
+        }
+        let chosen = usize::try_from(random.below(events.len() as u64)).expect("few");
+        match events[chosen] {
+            Event::Arrives((from, to)) => {
+                let frame =
+                    self.links.get_mut(&(from, to)).and_then(VecDeque::pop_front).expect("one is there");
+                self.give(to, Input::Frame(from, frame.borrow()), random);
+            }
+            Event::HasRoom((from, to)) => {
+                self.full.remove(&(from, to));
+                self.give(from, Input::Writable(to), random);
+            }
+            Event::Wakes(node) => {
+                self.give(Address { node, port: PORT_TOKEN_MANAGER }, Input::Wake, random);
+            }
+        }
+        true
+    }
+
+    /// A node ends: what it has sent is still under way, what is for it is lost.
+    pub(crate) fn crash(&mut self, node: NodeId) {
+        self.nodes.remove(&node);
+        self.links.retain(|(_, to), _| to.node != node);
+        self.full.retain(|(from, _)| from.node != node);
+    }
+
+    /// Links that frames of a node are still under way on are held back, and given back later.
+    pub(crate) fn hold_back(
+        &mut self,
+        from: NodeId,
+        random: &mut Random,
+    ) -> BTreeMap<Way, VecDeque<OwnedFrame>> {
+        let mut held = BTreeMap::new();
+        for (way, frames) in self.links.iter_mut().filter(|((sender, _), _)| sender.node == from) {
+            let kept = usize::try_from(random.below(frames.len() as u64 + 1)).expect("few");
+            held.insert(*way, frames.split_off(kept));
+        }
+        held
+    }
+
+    pub(crate) fn let_go(&mut self, held: BTreeMap<Way, VecDeque<OwnedFrame>>) {
+        for (way, frames) in held {
+            self.links.entry(way).or_default().extend(frames);
+        }
+    }
+
+    pub(crate) fn tell_down(&mut self, gone: NodeId, random: &mut Random) {
+        let change = PeerChange::Down(DownCause::Died);
+        let nodes: Vec<Address> = self.nodes.keys().copied().map(node_at).collect();
+        let managers = self.managers.keys().map(|node| Address { node: *node, port: PORT_TOKEN_MANAGER });
+        for at in nodes.into_iter().chain(managers.collect::<Vec<_>>()) {
+            self.give(at, Input::Peer(node_at(gone), &change), random);
+        }
+    }
+}

@@ -23,6 +23,7 @@
 //! | [`INSTALL`] | 11 | program, node; program, manager | view u32, cut: a stamp, executed u64, the topology's text (length u32); answered by `INSTALLED` or `REFUSED` |
 //! | [`INSTALLED`] | 12 | node, program; manager, program | |
 //! | [`SENT`] | 13 | node, node; node, program | answers `PLAIN`: the receiver's program has it |
+//! | [`RECEIVED`] | 14 | node, the sender's manager | view u32, and to the end: sender u16, rank u64 |
 //!
 //! Operations are counted (u16). Each is a tag u8 and: 0 message, to u16, handler u32, bytes (length u32); 1 read, variable u32; 2 write, variable u32,
 //! value (length u32); 3 reservation, variable u32; 4 value of a reserved place, as a write. Values are counted (u16): tag u8, 0 and the value
@@ -38,7 +39,7 @@ mod tests;
 pub use calls::{Completed, Delivered, Halt, HaltCause, Halted, Install, Plain, ReadValue, Refusal};
 pub use entries::{Announced, Executed, Ordered, Token};
 pub(crate) use entries::{Batch, write_announced, write_entry, write_marker};
-pub use entries::{read_announcements, read_markers, read_token};
+pub use entries::{read_announcements, read_markers, read_received, read_token};
 pub use operations::{Part, read_operations};
 
 use crate::logical_time::View;
@@ -74,9 +75,12 @@ pub const INSTALLED: Kind = ISOTACH.kind(12);
 /// A plain message has arrived.
 pub const SENT: Kind = ISOTACH.kind(13);
 
+/// Parts that a node has, and whose they are.
+pub const RECEIVED: Kind = ISOTACH.kind(14);
+
 /// The view that a frame says it is of, where frames of its kind do.
 pub(crate) fn view_of(frame: Frame<'_>) -> Option<View> {
-    let has_view = matches!(frame.kind, PART | EXECUTED | ANNOUNCE | TOKEN | MARKERS | HALTED);
+    let has_view = matches!(frame.kind, PART | RECEIVED | EXECUTED | ANNOUNCE | TOKEN | MARKERS | HALTED);
     let bytes = frame.body.first_chunk::<4>().filter(|_| has_view)?;
     Some(View(u32::from_le_bytes(*bytes)))
 }
@@ -99,6 +103,7 @@ pub fn name_of(kind: Kind) -> Option<&'static str> {
         "new view of isochrons",
         "view of isochrons installed",
         "plain message arrived",
+        "parts received",
     ];
     names.get(usize::from(kind.0.checked_sub(SUBMIT.0)?)).copied()
 }

@@ -19,10 +19,23 @@ pub struct Shape {
     pub copies: BTreeSet<NodeId>,
 }
 
+/// When an isochron gets its stamp. (The names are those of Totem: Amir, Moser, Melliar-Smith, Agarwal, Ciarfella, 1995.)
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Delivery {
+    /// Once all its receivers have said that they have their parts: whoever dies then, all that survive can execute it. Three links between a sender and a
+    /// receiver, one after the other.
+    #[default]
+    Safe,
+    /// As soon as its parts have left: two links. If its sender's machine dies then, some survivors may have executed it and others never get their parts:
+    /// those that lack one learn it when the next view begins, and cannot go on in it with what they have.
+    Agreed,
+}
+
 /// The topology and the variables. (An isonet is a network that keeps isotach logical time.)
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Isonet {
     topology: Topology,
+    delivery: Delivery,
     variables: BTreeMap<Variable, Shape>,
 }
 
@@ -68,7 +81,19 @@ impl Isonet {
                 return Err(ShapeError::UnknownNode { variable, node: *node });
             }
         }
-        Ok(Isonet { topology, variables })
+        Ok(Isonet { topology, delivery: Delivery::default(), variables })
+    }
+
+    /// The same with another delivery.
+    #[must_use]
+    pub fn with_delivery(self, delivery: Delivery) -> Isonet {
+        Isonet { delivery, ..self }
+    }
+
+    /// When isochrons get their stamps.
+    #[must_use]
+    pub fn delivery(&self) -> Delivery {
+        self.delivery
     }
 
     /// The topology.
@@ -96,7 +121,7 @@ impl Isonet {
             (!copies.is_empty()).then_some((*variable, Shape { bytes: shape.bytes, copies }))
         };
         let variables = self.variables.iter().filter_map(left).collect();
-        Isonet { topology, variables }
+        Isonet { topology, delivery: self.delivery, variables }
     }
 
     /// The copy that a node reads: its own, else the nearest, of several the one with the lowest number.

@@ -9,7 +9,7 @@
 //!
 //! ```text
 //!   program ── SUBMIT ──> Node ── PART ─────────────────> Node ── DELIVERED ──> program
-//!                          │ ANNOUNCE                      ↑ MARKERS
+//!                          │ ANNOUNCE           RECEIVED │ ↑ MARKERS
 //!                          └───> TokenManager ── TOKEN ──> TokenManager
 //! ```
 //!
@@ -64,7 +64,7 @@ pub use config::{ManagerConfig, NodeConfig};
 #[cfg(feature = "seeded-defects")]
 pub use defect::Defect;
 pub use isochron::{Composer, Isochron, Misuse, Operation};
-pub use isonet::{Isonet, Shape, ShapeError, Variable};
+pub use isonet::{Delivery, Isonet, Shape, ShapeError, Variable};
 pub use logical_time::{Place, Pulse, Rank, Stamp, View};
 pub use manager::TokenManager;
 pub use node::Node;

@@ -1,17 +1,19 @@
 //! The token manager of a switch: keeps the pulse, with the managers of the neighbouring switches, and tells each of its nodes what
 //! that executes when.
 
+mod stability;
 #[cfg(test)]
 mod tests;
 mod tokens;
 mod view;
 
 use crate::codec::{
-    ANNOUNCE, Announced, Batch, HALTED, Halt, HaltCause, Halted, INSTALL, MARKERS, Ordered, TOKEN,
-    read_announcements, read_token, write_marker,
+    ANNOUNCE, Announced, Batch, HALTED, Halt, HaltCause, Halted, INSTALL, MARKERS, Ordered, RECEIVED, TOKEN,
+    read_announcements, read_received, read_token, write_marker,
 };
 use crate::config::ManagerConfig;
 use crate::fence::{Fence, Passage};
+use crate::isonet::Delivery;
 use crate::lane::Lane;
 use crate::logical_time::{Pulse, View};
 use crate::siu::Siu;
@@ -22,6 +24,7 @@ use quintet_contract::{
 };
 use quintet_wire::encode_to_vec;
 use quintet_wire::registry::{PORT_CALLERS, PORT_ISOTACH, PORT_TOKEN_MANAGER};
+use stability::Stability;
 use std::collections::{BTreeMap, VecDeque};
 use tokens::Neighbour;
 
@@ -57,6 +60,7 @@ pub struct TokenManager {
 /// A node at this switch.
 #[derive(Default, Debug)]
 struct Attached {
+    stable: Stability,
     siu: Siu,
     lane: Lane,
     /// Markers for which there was no room, and whose isochrons they are of.
@@ -143,7 +147,34 @@ impl TokenManager {
         if from.port != PORT_ISOTACH || !self.nodes.contains_key(&from.node) {
             return Err(Broken);
         }
-        announcements.into_iter().try_for_each(|announced| self.stamp(from.node, announced))
+        let delivery = self.config.isonet.delivery();
+        let node = self.nodes.get_mut(&from.node).ok_or(Broken)?;
+        announcements
+            .into_iter()
+            .try_for_each(|announced| node.stable.announced(from.node, announced, delivery))?;
+        self.stamp_stable(from.node)
+    }
+
+    /// A node has parts of isochrons of nodes at this switch.
+    fn received(&mut self, from: Address, body: &[u8]) -> Result<(), Broken> {
+        let (_, received) = read_received(body).map_err(|_| Broken)?;
+        let is_node =
+            from.port == PORT_ISOTACH && self.config.isonet.topology().switch_of(from.node).is_some();
+        let is_asked = is_node && self.config.isonet.delivery() == Delivery::Safe;
+        for (sender, rank) in received {
+            let node = self.nodes.get_mut(&sender).filter(|_| is_asked).ok_or(Broken)?;
+            node.stable.received(from.node, rank)?;
+            self.stamp_stable(sender)?;
+        }
+        Ok(())
+    }
+
+    /// Stamps what all receivers have, in the order in which it was announced.
+    fn stamp_stable(&mut self, sender: NodeId) -> Result<(), Broken> {
+        while let Some(announced) = self.nodes.get_mut(&sender).and_then(|node| node.stable.next()) {
+            self.stamp(sender, announced)?;
+        }
+        Ok(())
     }
 
     fn stamp(&mut self, sender: NodeId, Announced { rank, receivers }: Announced) -> Result<(), Broken> {
@@ -281,6 +312,7 @@ impl TokenManager {
             _ if passage == Passage::Flood => Err(Broken),
             _ if passage == Passage::Not || self.halt.is_some() => Ok(()),
             ANNOUNCE => self.announced(from, frame.body),
+            RECEIVED => self.received(from, frame.body),
             TOKEN => read_token(frame.body).map_err(|_| Broken).and_then(|token| self.token(from, token)),
             HALTED => self.told_halted(from, frame.body),
             _ => Err(Broken),

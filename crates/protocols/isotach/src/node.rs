@@ -13,7 +13,7 @@ use crate::codec::{
 use crate::config::NodeConfig;
 use crate::fence::{Fence, Passage};
 use crate::isochron::Operation;
-use crate::isonet::Variable;
+use crate::isonet::{Delivery, Variable};
 use crate::limits::{MAX_NODES, MAX_UNEXECUTED};
 use crate::logical_time::{Place, Rank, Stamp, View};
 use crate::memory::Memory;
@@ -194,7 +194,20 @@ impl Node {
             return Err(Broken);
         }
         self.arrived.insert((from.node, rank), operations);
+        if self.config.isonet.delivery() == Delivery::Safe {
+            self.outgoing.acknowledge(self.manager_of(from.node), self.fence.view, (from.node, rank));
+        }
         Ok(())
+    }
+
+    /// The token manager of a node's switch.
+    ///
+    /// # Panics
+    /// If the topology does not have the node.
+    fn manager_of(&self, node: NodeId) -> Address {
+        let topology = self.config.isonet.topology();
+        let switch = topology.switch_of(node).expect("nodes are looked up before");
+        Address { node: topology.switches()[switch].manager, port: PORT_TOKEN_MANAGER }
     }
 
     /// Whether this node can execute an operation: the message is for it, or it has a copy of the size.

@@ -8,7 +8,7 @@ mod plan;
 #[path = "simulated/run.rs"]
 mod run;
 
-use quintet_isotach::{Defect, HaltCause};
+use quintet_isotach::{Defect, Delivery, HaltCause};
 use run::{Found, run, run_with_crash};
 
 /// How many seeds each test tries: more with `SEEDS`.
@@ -28,10 +28,25 @@ fn isochrons_are_in_one_order_atomic_and_sequentially_consistent() {
 #[test]
 fn survivors_of_a_crash_execute_the_same_up_to_the_cut_and_go_on() {
     for seed in seeds(150) {
-        if let Err(found) = run_with_crash(seed, None) {
+        if let Err(found) = run_with_crash(seed, Delivery::Safe, None) {
             panic!("seed {seed}: {found}");
         }
     }
+}
+
+/// Why isochrons wait until all have their parts: where they do not, a crash tears some, which is told to nodes that lack a part or seen by the checker.
+#[test]
+fn with_agreed_delivery_a_crash_tears_isochrons() {
+    let mut torn = 0;
+    for seed in seeds(100) {
+        match run_with_crash(seed, Delivery::Agreed, None) {
+            Err(Found::Other(text)) if text.contains("is not here, and the cut is") => torn += 1,
+            Err(Found::Violation(_)) => torn += 1,
+            Err(found) => panic!("seed {seed}: {found}"),
+            Ok(()) => {}
+        }
+    }
+    assert!((1..100).contains(&torn), "{torn} of 100");
 }
 
 /// What first comes of a defect.
@@ -73,5 +88,5 @@ fn a_read_that_does_not_wait_for_a_reserved_value_is_seen() {
 
 #[test]
 fn a_frame_of_an_earlier_view_that_is_taken_is_noticed() {
-    found(Defect::StaleView, run_with_crash);
+    found(Defect::StaleView, |seed, defect| run_with_crash(seed, Delivery::Safe, defect));
 }

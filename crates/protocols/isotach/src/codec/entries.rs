@@ -146,6 +146,17 @@ pub fn read_announcements(body: &[u8]) -> Result<(View, Vec<Announced>), DecodeE
     Ok((view, to_the_end(&mut reader, one)?))
 }
 
+/// Reads the body of [`RECEIVED`](super::RECEIVED): the sender and the rank of each.
+///
+/// # Errors
+/// [`DecodeError`].
+pub fn read_received(body: &[u8]) -> Result<(View, Vec<(NodeId, Rank)>), DecodeError> {
+    let mut reader = Reader::new(body);
+    let view = View(reader.u32()?);
+    let one = |reader: &mut Reader<'_>| Ok((NodeId(reader.u16()?), Rank(reader.u64()?)));
+    Ok((view, to_the_end(&mut reader, one)?))
+}
+
 /// Reads the body of [`MARKERS`](super::MARKERS).
 ///
 /// # Errors

@@ -1,6 +1,6 @@
 //! What a node sends, and what waits for room.
 
-use crate::codec::{ANNOUNCE, Announced, Batch, write_announced};
+use crate::codec::{ANNOUNCE, Announced, Batch, RECEIVED, write_announced};
 use crate::lane::Lane;
 use crate::limits::ANNOUNCEMENT_BYTES;
 use crate::logical_time::{Rank, View};
@@ -79,6 +79,13 @@ impl Outgoing {
             let body = self.announcements.take(|front| front.extend_from_slice(&view.0.to_le_bytes()));
             self.push(self.manager, ANNOUNCE, Token(0), body);
         }
+    }
+
+    /// Tells a sender's manager that a part is here: those that wait for room go in one frame.
+    pub(super) fn acknowledge(&mut self, manager: Address, view: View, (sender, rank): (NodeId, Rank)) {
+        let front = view.0.to_le_bytes();
+        let entry = [&sender.0.to_le_bytes()[..], &rank.0.to_le_bytes()].concat();
+        self.lanes.entry(manager).or_default().append(RECEIVED, &front, &entry);
     }
 
     pub(super) fn unblock(&mut self, at: Address) {

@@ -6,7 +6,6 @@ use crate::logical_time::{Place, Stamp};
 use crate::topology::Topology;
 use crate::witness::Witnessed;
 use quintet_contract::{Address, Frame, NodeId, Outbox, OwnedFrame};
-use quintet_wire::registry::PORT_TOKEN_MANAGER;
 use quintet_wire::{Decode, encode_to_vec};
 use std::sync::Arc;
 
@@ -76,10 +75,8 @@ impl Node {
         self.settle_own(install);
         let left = |node| topology.switch_of(node).is_none();
         self.refuse_plain(left, &Refusal::ViewChanged(view));
-        let switch = topology.switch_of(self.config.me).expect("it was looked up before");
-        let manager = topology.switches()[switch].manager;
-        self.outgoing.begin_view(Address { node: manager, port: PORT_TOKEN_MANAGER });
         self.config.isonet = Arc::new(self.config.isonet.among(topology));
+        self.outgoing.begin_view(self.manager_of(self.config.me));
         (self.shared, self.passed, self.last_marker, self.halt) = (None, None, None, None);
         self.to_announce.clear();
         self.behind.clear();

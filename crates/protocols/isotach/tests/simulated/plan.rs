@@ -1,7 +1,7 @@
 //! What a run is of: a random tree of switches, nodes, variables.
 
 use quintet_contract::{NodeId, Random};
-use quintet_isotach::{Isonet, Shape, Switch, Topology, Variable};
+use quintet_isotach::{Delivery, Isonet, Shape, Switch, Topology, Variable};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ fn small(random: &mut Random, below: u64) -> u16 {
 }
 
 /// One to four switches, two to six nodes, one to four variables.
-pub(crate) fn isonet(random: &mut Random) -> Arc<Isonet> {
+pub(crate) fn isonet(random: &mut Random, delivery: Delivery) -> Arc<Isonet> {
     let switches = 1 + small(random, 4);
     let name = |switch: u16| format!("s{switch}");
     let mut described: Vec<Switch> = (0..switches)
@@ -34,7 +34,8 @@ pub(crate) fn isonet(random: &mut Random) -> Arc<Isonet> {
         let bytes = 1 + usize::from(small(random, 12));
         variables.insert(Variable(u32::try_from(number).expect("small")), Shape { bytes, copies });
     }
-    Arc::new(Isonet::new(topology, variables).expect("they can be shared"))
+    let isonet = Isonet::new(topology, variables).expect("they can be shared");
+    Arc::new(isonet.with_delivery(delivery))
 }
 
 /// The topology without a node.

@@ -9,8 +9,8 @@ use quintet_isotach::codec::{
     SENT, SUBMIT,
 };
 use quintet_isotach::{
-    Composer, Defect, Halt, Isonet, Operation, Place, Rank, Refusal, Run, Variable, View, Violation,
-    Witnessed, check,
+    Composer, Defect, Delivery, Halt, Isonet, Operation, Place, Rank, Refusal, Run, Variable, View,
+    Violation, Witnessed, check,
 };
 use quintet_wire::registry::PORT_TOKEN_MANAGER;
 use quintet_wire::{Decode, encode_to_vec};
@@ -51,7 +51,7 @@ struct Program {
     reserved: BTreeSet<Variable>,
     /// What it has submitted and not heard of, with what is reserved before and behind it.
     open: BTreeMap<Token, (Vec<Operation>, BTreeSet<Variable>)>,
-    /// What was refused is taken back: to what was before the first of it.
+    /// What was refused as its view ended is taken back: to what was before the first of it.
     has_taken_back: bool,
     plain: u64,
     last_delivered: Option<Place>,
@@ -65,9 +65,9 @@ struct World {
 }
 
 impl World {
-    fn new(seed: u64, defect: Option<Defect>) -> World {
+    fn new(seed: u64, delivery: Delivery, defect: Option<Defect>) -> World {
         let mut random = Random::new(seed, 1);
-        let isonet = plan::isonet(&mut random);
+        let isonet = plan::isonet(&mut random, delivery);
         let net = Net::new(&isonet, &mut random, defect);
         let program = |me| (me, Program::new(isonet.clone(), me));
         let programs = isonet.topology().nodes().map(program).collect();
@@ -137,7 +137,10 @@ impl World {
         let pulses: BTreeSet<_> = self.net.managers.values().map(|manager| manager.pulse()).collect();
         let unanswered = self.programs.values().find(|program| !program.open.is_empty() || program.plain > 0);
         match unanswered {
-            Some(program) => Err(Found::Other(format!("node {} was not answered", program.me.0))),
+            Some(program) => Err(Found::Other(format!(
+                "node {} was not answered: {:?}, {} plain",
+                program.me.0, program.open, program.plain
+            ))),
             None if pulses.len() > 1 => Err(Found::Other(format!("at rest in the pulses {pulses:?}"))),
             None => Ok(()),
         }
@@ -208,6 +211,7 @@ impl World {
             let frame = Frame::new(INSTALL, Token(u64::MAX), &body);
             self.net.give(at, Input::Frame(callers_of(at.node), frame), &mut self.random);
             // Some begin the view, and speak in it, before others.
+            self.listen()?;
             self.programs
                 .get_mut(&at.node)
                 .into_iter()
@@ -316,8 +320,8 @@ impl Program {
             REFUSED => match Refusal::decode_all(frame.body).map_err(said)? {
                 Refusal::Misuse(text) => Err(format!("node {} was refused: {text}", self.me.0)),
                 Refusal::Busy => Err(format!("node {} was busy", self.me.0)),
-                Refusal::Halted(_) | Refusal::ViewChanged(_) => {
-                    self.take_back(frame.token);
+                refusal => {
+                    self.take_back(frame.token, matches!(refusal, Refusal::ViewChanged(_)));
                     Ok(())
                 }
             },
@@ -337,10 +341,10 @@ impl Program {
     }
 
     /// What was refused has reserved nothing, and given no value.
-    fn take_back(&mut self, token: Token) {
+    fn take_back(&mut self, token: Token, is_of_view: bool) {
         match self.open.remove(&token) {
             Some((_, before)) if !self.has_taken_back => {
-                (self.reserved, self.has_taken_back) = (before, true);
+                (self.reserved, self.has_taken_back) = (before, is_of_view);
             }
             Some(_) => {}
             None => self.plain -= 1,
@@ -350,14 +354,15 @@ impl Program {
 
 /// A run without faults.
 pub(crate) fn run(seed: u64, defect: Option<Defect>) -> Result<(), Found> {
-    let mut world = World::new(seed, defect);
+    let delivery = if seed % 2 == 0 { Delivery::Safe } else { Delivery::Agreed };
+    let mut world = World::new(seed, delivery, defect);
     world.go(None)?;
     world.check_rest()
 }
 
 /// A run in which one node ends, and the others go on.
-pub(crate) fn run_with_crash(seed: u64, defect: Option<Defect>) -> Result<(), Found> {
-    let mut world = World::new(seed, defect);
+pub(crate) fn run_with_crash(seed: u64, delivery: Delivery, defect: Option<Defect>) -> Result<(), Found> {
+    let mut world = World::new(seed, delivery, defect);
     let steps = usize::try_from(world.random.below(400)).expect("few");
     world.go(Some(steps))?;
     world.crash()?;

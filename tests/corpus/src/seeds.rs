@@ -53,6 +53,8 @@ pub fn seeds() -> Vec<Seed> {
         launch::messages(),
         broker::driven(),
         broker::messages(),
+        named("isotach", quintet_isotach::fuzzing::seeds()),
+        named("isotach_messages", quintet_isotach::fuzzing::bodies()),
         models::files(),
         stack::configurations(),
         traces::parts(),

@@ -23,7 +23,7 @@ pub struct Target {
 }
 
 /// Every entry point.
-pub const TARGETS: [Target; 28] = [
+pub const TARGETS: [Target; 30] = [
     Target { name: "header", run: header },
     Target { name: "journal_entry", run: journal_entry },
     Target { name: "stream", run: quintet_link::fuzzing::frames },
@@ -48,6 +48,8 @@ pub const TARGETS: [Target; 28] = [
     Target { name: "launch_messages", run: quintet_launch::fuzzing::decode },
     Target { name: "broker", run: quintet_broker::fuzzing::drive },
     Target { name: "broker_messages", run: quintet_broker::fuzzing::decode },
+    Target { name: "isotach", run: quintet_isotach::fuzzing::drive },
+    Target { name: "isotach_messages", run: quintet_isotach::fuzzing::decode },
     Target { name: "model", run: model },
     Target { name: "stack_config", run: stack_config },
     Target { name: "trace_part", run: trace_part },

@@ -74,7 +74,8 @@ const NAMES: [(Kind, &str); 58] = [
 pub fn kind_name(kind: Kind) -> &'static str {
     let named = NAMES.iter().find(|(known, _)| *known == kind).map(|(_, name)| *name);
     let owned = || KINDS.iter().find(|range| range.contains(kind)).map(|range| range.owner);
-    named.or_else(owned).unwrap_or("unknown")
+    let of_isochrons = || quintet_isotach::codec::name_of(kind);
+    named.or_else(of_isochrons).or_else(owned).unwrap_or("unknown")
 }
 
 #[cfg(test)]
@@ -92,6 +93,7 @@ mod tests {
     #[test]
     fn others_are_called_by_who_has_them() {
         assert_eq!(kind_name(quintet_launch::codec::REQUEST), "launch");
+        assert_eq!(kind_name(quintet_isotach::codec::TOKEN), "token of logical time");
         assert_eq!(kind_name(Kind(0)), "unknown");
     }
 }

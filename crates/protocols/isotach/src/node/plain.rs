@@ -8,6 +8,9 @@ use quintet_contract::{Address, Frame, NodeId, Token};
 use quintet_wire::registry::PORT_ISOTACH;
 use quintet_wire::{Decode, encode_to_vec};
 
+/// Tokens of plain messages are none of parts, which are ranks.
+const PLAIN_TOKENS: u64 = 1 << 63;
+
 impl Node {
     /// The program's plain message.
     pub(super) fn send_plain(&mut self, asked: Frame<'_>) {
@@ -28,7 +31,7 @@ impl Node {
             return self.outgoing.tell(SENT, asked.token, Vec::new());
         }
         self.plain_sent += 1;
-        let token = Token(self.plain_sent);
+        let token = Token(PLAIN_TOKENS | self.plain_sent);
         self.plain.insert(token, (node, asked.token));
         self.outgoing.push(Address { node, port: PORT_ISOTACH }, PLAIN, token, body);
     }
@@ -61,7 +64,8 @@ impl Node {
 
     /// One of this node has arrived.
     pub(super) fn plain_arrived(&mut self, from: Address, came: Frame<'_>) -> Result<(), Broken> {
-        if from.port != PORT_ISOTACH || !came.body.is_empty() || came.token.0 > self.plain_sent {
+        if from.port != PORT_ISOTACH || !came.body.is_empty() || came.token.0 > PLAIN_TOKENS | self.plain_sent
+        {
             return Err(Broken);
         }
         match self.plain.remove(&came.token) {

@@ -1,1 +1,272 @@
+use super::*;
+use crate::codec::{ANNOUNCE, COMPLETED, Completed, DELIVERED, Delivered};
+use crate::isonet::{Isonet, Shape};
+use crate::topology::Topology;
+use crate::{Pulse, ReadValue};
+use quintet_contract::{DownCause, Effect, Effects, Kind, OwnedFrame};
+use std::sync::Arc;
 
+const ME: NodeId = NodeId(0);
+const CALLERS: Address = Address { node: ME, port: quintet_wire::registry::PORT_CALLERS };
+const MANAGER: Address = Address { node: NodeId(9), port: PORT_TOKEN_MANAGER };
+/// Has copies at nodes 0 and 1.
+const X: Variable = Variable(0);
+/// Has one at this node.
+const MINE: Variable = Variable(1);
+/// Has one at node 1.
+const THEIRS: Variable = Variable(2);
+
+fn peer(number: u16) -> Address {
+    Address { node: NodeId(number), port: PORT_ISOTACH }
+}
+
+fn node() -> Node {
+    let topology = Topology::lan(NodeId(9), &[ME, NodeId(1), NodeId(2)]).expect("it is one");
+    let shape = |copies: &[u16]| Shape { bytes: 1, copies: copies.iter().copied().map(NodeId).collect() };
+    let variables = [(X, shape(&[0, 1])), (MINE, shape(&[0])), (THEIRS, shape(&[1]))].into();
+    let isonet = Isonet::new(topology, variables).expect("they can be shared");
+    Node::new(NodeConfig::new(ME, CALLERS, View(1), Arc::new(isonet)))
+}
+
+fn give(node: &mut Node, from: Address, kind: Kind, token: u64, body: &[u8]) -> Vec<(Address, OwnedFrame)> {
+    let mut out = Effects::default();
+    node.handle(Time(1), Input::Frame(from, Frame::new(kind, Token(token), body)), &mut out);
+    out.frames()
+}
+
+fn submit(node: &mut Node, token: u64, operations: Vec<Operation>) -> Vec<(Address, OwnedFrame)> {
+    let isochron = crate::Isochron { operations };
+    give(node, CALLERS, SUBMIT, token, &encode_to_vec(&isochron))
+}
+
+fn markers(node: &mut Node, all: &[(u64, u16, u64)]) -> Vec<(Address, OwnedFrame)> {
+    let mut body = 1u32.to_le_bytes().to_vec();
+    for (pulse, sender, rank) in all {
+        let ordered = Ordered { pulse: Pulse(*pulse), sender: NodeId(*sender), rank: Rank(*rank) };
+        crate::codec::write_marker(&ordered, &mut body);
+    }
+    give(node, MANAGER, MARKERS, 0, &body)
+}
+
+fn part(node: &mut Node, from: u16, rank: u64, operations: Vec<Operation>) -> Vec<(Address, OwnedFrame)> {
+    let body = encode_to_vec(&Part { view: View(1), rank: Rank(rank), operations });
+    give(node, peer(from), PART, rank, &body)
+}
+
+fn message(to: u16, text: &'static [u8]) -> Operation {
+    Operation::Send { to: NodeId(to), handler: 7, bytes: Bytes::from_static(text) }
+}
+
+fn value(byte: u8) -> Bytes {
+    Bytes::from(vec![byte])
+}
+
+/// What the program was told: the kind, and the text of messages.
+fn told(frames: &[(Address, OwnedFrame)]) -> Vec<(Kind, Vec<u8>)> {
+    let to_program = frames.iter().filter(|(to, _)| *to == CALLERS);
+    let text = |frame: &OwnedFrame| match Delivered::decode_all(&frame.body) {
+        Ok(delivered) if frame.kind == DELIVERED => delivered.bytes.to_vec(),
+        _ => Vec::new(),
+    };
+    to_program.map(|(_, frame)| (frame.kind, text(frame))).collect()
+}
+
+#[test]
+fn parts_are_executed_when_their_marker_has_come_and_in_that_order() {
+    let mut node = node();
+    assert!(told(&part(&mut node, 1, 1, vec![message(0, b"second")])).is_empty());
+    assert!(told(&markers(&mut node, &[(1, 2, 5), (2, 1, 1)])).is_empty(), "the first part is not here");
+    let frames = part(&mut node, 2, 5, vec![message(0, b"first")]);
+    let texts: Vec<Vec<u8>> = told(&frames).into_iter().map(|(_, text)| text).collect();
+    assert_eq!(texts, [b"first".to_vec(), b"second".to_vec()]);
+    let answers = frames.iter().filter(|(_, frame)| frame.kind == EXECUTED);
+    let answers: BTreeMap<Address, Token> = answers.map(|(to, frame)| (*to, frame.token)).collect();
+    assert_eq!(answers, [(peer(1), Token(1)), (peer(2), Token(5))].into());
+}
+
+#[test]
+fn purely_local_isochrons_run_up_to_the_next_one_that_is_pending() {
+    let mut node = node();
+    let local = |node: &mut Node, token| told(&submit(node, token, vec![Operation::Read(MINE)]));
+    assert_eq!(local(&mut node, 1), [(COMPLETED, vec![])], "nothing is pending");
+    submit(&mut node, 2, vec![Operation::Write(X, value(5))]);
+    assert_eq!(local(&mut node, 3), [], "the write is");
+    let frames = markers(&mut node, &[(1, 0, 2)]);
+    let completed = frames.iter().find(|(_, frame)| frame.kind == COMPLETED);
+    assert_eq!(
+        completed.map(|(_, frame)| frame.token),
+        Some(Token(3)),
+        "it ran behind the write, which node 1 has not done"
+    );
+    assert_eq!(local(&mut node, 4), [(COMPLETED, vec![])], "the write has its place");
+    assert_eq!(node.value(X), Some(&value(5)));
+    // Behind one without a part here, whose marker goes to others, it asks for a place of its own.
+    submit(&mut node, 5, vec![message(1, b"away")]);
+    let frames = submit(&mut node, 6, vec![Operation::Read(MINE)]);
+    let is_announced = frames.iter().any(|(to, frame)| *to == MANAGER && frame.kind == ANNOUNCE);
+    assert!(is_announced && told(&frames).is_empty());
+    assert_eq!(told(&markers(&mut node, &[(2, 0, 6)])), [(COMPLETED, vec![])]);
+}
+
+#[test]
+fn an_isochron_has_completed_when_all_have_executed_it_with_what_its_reads_gave() {
+    let mut node = node();
+    let frames = submit(
+        &mut node,
+        8,
+        vec![Operation::Read(THEIRS), Operation::Read(MINE), Operation::Write(X, value(1))],
+    );
+    let parts: Vec<Address> =
+        frames.iter().filter(|(_, frame)| frame.kind == PART).map(|(to, _)| *to).collect();
+    assert_eq!(parts, [peer(1)], "one part a receiver");
+    assert!(told(&markers(&mut node, &[(4, 0, 1)])).is_empty());
+    let executed = Executed { view: View(1), pulse: Pulse(4), values: vec![ReadValue::Value(value(9))] };
+    let frames = give(&mut node, peer(1), EXECUTED, 1, &encode_to_vec(&executed));
+    let [(CALLERS, frame)] = &frames[..] else { panic!("{frames:?}") };
+    let completed = Completed::decode_all(&frame.body).expect("it was written here");
+    assert_eq!(completed.values, [ReadValue::Value(value(9)), ReadValue::Value(value(0))]);
+    assert_eq!((completed.place.stamp.pulse, frame.token), (Pulse(4), Token(8)));
+}
+
+#[test]
+fn a_read_behind_a_reserved_place_is_answered_when_the_value_is_there() {
+    let mut node = node();
+    submit(&mut node, 1, vec![Operation::Sched(MINE)]);
+    assert!(told(&submit(&mut node, 2, vec![Operation::Read(MINE)])).is_empty());
+    let frames = submit(&mut node, 3, vec![Operation::Assign(MINE, value(7))]);
+    let completed: Vec<_> =
+        frames.iter().map(|(_, frame)| (frame.token, Completed::decode_all(&frame.body))).collect();
+    let read = completed.iter().find(|(token, _)| *token == Token(2)).expect("it is answered");
+    assert_eq!(
+        read.1.as_ref().map(|completed| completed.values.clone()),
+        Ok(vec![ReadValue::Value(value(7))])
+    );
+    assert_eq!(completed.len(), 2);
+}
+
+#[test]
+fn plain_messages_pass_what_waits_and_their_senders_learn_that_they_are_there() {
+    let mut node = node();
+    part(&mut node, 1, 1, vec![message(0, b"in order")]);
+    let plain = |of: u16| encode_to_vec(&crate::codec::Plain { node: NodeId(of), handler: 3, bytes: b"now" });
+    let frames = give(&mut node, peer(1), PLAIN, 77, &plain(1));
+    assert_eq!(told(&frames), [(PLAIN, vec![])]);
+    let answer = frames.iter().find(|(to, _)| *to == peer(1)).map(|(_, frame)| (frame.kind, frame.token));
+    assert_eq!(answer, Some((SENT, Token(77))));
+    let frames = give(&mut node, CALLERS, PLAIN, 5, &plain(2));
+    let [(to, frame)] = &frames[..] else { panic!("{frames:?}") };
+    assert_eq!((*to, frame.kind), (peer(2), PLAIN));
+    let frames = give(&mut node, peer(2), SENT, frame.token.0, &[]);
+    assert!(matches!(&frames[..], [(CALLERS, frame)] if (frame.kind, frame.token) == (SENT, Token(5))));
+    let frames = give(&mut node, CALLERS, PLAIN, 6, &plain(8));
+    assert!(matches!(&frames[..], [(CALLERS, frame)] if frame.kind == REFUSED), "nobody knows node 8");
+}
+
+#[test]
+fn who_sends_what_it_may_not_is_cut_off_and_named() {
+    type Deed = fn(&mut Node, &mut Effects);
+    fn say(node: &mut Node, out: &mut Effects, from: Address, kind: Kind, token: u64, body: &[u8]) {
+        node.handle(Time(1), Input::Frame(from, Frame::new(kind, Token(token), body)), out);
+    }
+    fn part_of(node: &mut Node, out: &mut Effects, rank: u64, operation: Operation) {
+        let body = encode_to_vec(&Part { view: View(1), rank: Rank(rank), operations: vec![operation] });
+        say(node, out, peer(1), PART, rank, &body);
+    }
+    let deeds: [(&str, Deed); 9] = [
+        ("a message for another", |node, out| part_of(node, out, 1, message(1, b"x"))),
+        ("a variable of another", |node, out| part_of(node, out, 1, Operation::Read(THEIRS))),
+        ("a value of a wrong size", |node, out| {
+            part_of(node, out, 1, Operation::Write(X, Bytes::from_static(b"ab")))
+        }),
+        ("a rank twice", |node, out| (0..2).for_each(|_| part_of(node, out, 1, Operation::Read(X)))),
+        ("a flood of parts", |node, out| {
+            (1..400).for_each(|rank| part_of(node, out, rank, Operation::Read(X)))
+        }),
+        ("a value for no reserved place", |node, out| {
+            part_of(node, out, 1, Operation::Assign(X, value(1)));
+            markers(node, &[]);
+            let mut body = 1u32.to_le_bytes().to_vec();
+            let ordered = Ordered { pulse: Pulse(1), sender: NodeId(1), rank: Rank(1) };
+            crate::codec::write_marker(&ordered, &mut body);
+            say(node, out, MANAGER, MARKERS, 0, &body);
+        }),
+        ("an answer that nobody asked for", |node, out| {
+            let executed = Executed { view: View(1), pulse: Pulse(1), values: vec![] };
+            say(node, out, peer(1), EXECUTED, 3, &encode_to_vec(&executed));
+        }),
+        ("markers of a node", |node, out| say(node, out, peer(1), MARKERS, 0, &[1, 0, 0, 0])),
+        ("what cannot be read", |node, out| say(node, out, peer(1), PART, 1, &[1, 0, 0, 0, 9])),
+    ];
+    for (what, deed) in deeds {
+        let (mut node, mut out) = (node(), Effects::default());
+        deed(&mut node, &mut out);
+        let is_cut = out.drain().any(|effect| effect == Effect::Disconnected(peer(1), Disconnect::ForGood));
+        let halt = Halt { node: NodeId(1), cause: HaltCause::Misbehaved };
+        assert!(is_cut && node.halt() == Some(halt), "{what}");
+    }
+}
+
+#[test]
+fn a_manager_that_tells_a_pulse_again_or_what_was_not_announced_is_cut_off() {
+    for told in [&[(2, 1, 1), (1, 1, 2)][..], &[(1, 0, 4)], &[(1, 8, 1)]] {
+        let mut node = node();
+        markers(&mut node, told);
+        assert_eq!(node.halt().map(|halt| halt.node), Some(NodeId(9)), "{told:?}");
+    }
+}
+
+#[test]
+fn a_program_that_submits_too_much_or_wrongly_is_told_so_and_the_node_goes_on() {
+    let mut node = node();
+    let refusal = |frames: Vec<(Address, OwnedFrame)>| {
+        let refused = frames.iter().find(|(_, frame)| frame.kind == REFUSED)?;
+        Refusal::decode_all(&refused.1.body).ok()
+    };
+    let unknown = refusal(submit(&mut node, 1, vec![message(8, b"x")]));
+    assert_eq!(unknown, Some(Refusal::Misuse("node 8 is at no switch of the topology".to_owned())));
+    assert!(matches!(refusal(give(&mut node, CALLERS, SUBMIT, 2, &[1])), Some(Refusal::Misuse(_))));
+    assert!(matches!(refusal(give(&mut node, CALLERS, MARKERS, 2, &[])), Some(Refusal::Misuse(_))));
+    let taken =
+        (10..).take_while(|token| refusal(submit(&mut node, *token, vec![message(1, b"x")])).is_none());
+    assert_eq!(taken.count(), MAX_UNEXECUTED);
+    assert_eq!(refusal(submit(&mut node, 5, vec![message(1, b"x")])), Some(Refusal::Busy));
+    assert_eq!(node.halt(), None);
+}
+
+#[test]
+fn a_peer_that_is_gone_halts_the_view_and_the_program_is_told_why() {
+    let mut node = node();
+    submit(&mut node, 1, vec![message(1, b"x")]);
+    let mut out = Effects::default();
+    node.handle(Time(1), Input::Peer(peer(1), &PeerChange::Down(DownCause::Died)), &mut out);
+    let halt = Halt { node: NodeId(1), cause: HaltCause::Gone };
+    assert_eq!((node.halt(), told(&out.frames())), (Some(halt), vec![(HALTED, vec![])]));
+    let frames = submit(&mut node, 2, vec![Operation::Read(MINE)]);
+    assert_eq!(Refusal::decode_all(&frames[0].1.body), Ok(Refusal::Halted(halt)));
+}
+
+#[test]
+fn a_new_view_that_does_not_follow_or_cannot_be_cut_is_refused() {
+    let mut node = node();
+    part(&mut node, 2, 5, vec![message(0, b"here")]);
+    markers(&mut node, &[(1, 2, 5), (2, 1, 1)]);
+    let install = |node: &mut Node, view: u32, pulse: u64, topology: &str| {
+        let cut = Stamp { view: View(1), pulse: Pulse(pulse), sender: NodeId(2), rank: Rank(5) };
+        let install = crate::codec::Install { view: View(view), cut, executed: Rank(0), topology };
+        let frames = give(node, CALLERS, INSTALL, 1, &encode_to_vec(&install));
+        Refusal::decode_all(&frames.last().expect("it is answered").1.body).map(|refusal| refusal.to_string())
+    };
+    let lan = "switch lan at 9: 0 2";
+    for (view, pulse, topology, problem) in [
+        (1, 1, lan, "view 1 does not follow view 1"),
+        (2, 0, lan, "beyond the cut"),
+        (2, 2, lan, "is not here"),
+        (2, 1, "switch lan at 9: 2", "node 0 is at no switch"),
+        (2, 1, "wire a b", "no node is at any switch"),
+    ] {
+        let said = install(&mut node, view, pulse, topology).expect("it is refused");
+        assert!(said.contains(problem), "{said}");
+    }
+    assert!(install(&mut node, 2, 1, lan).is_err(), "it is installed");
+    assert_eq!(node.view(), View(2));
+}

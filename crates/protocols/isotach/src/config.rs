@@ -116,8 +116,8 @@ impl ManagerConfig {
     pub(crate) fn times_token_is_sent(&self, number: u64) -> usize {
         #[cfg(feature = "seeded-defects")]
         let times = match self.defect {
-            Some(Defect::TokenLost) if number % 7 == 0 => 0,
-            Some(Defect::TokenDoubled) if number % 7 == 0 => 2,
+            Some(Defect::TokenLost) if number.is_multiple_of(7) => 0,
+            Some(Defect::TokenDoubled) if number.is_multiple_of(7) => 2,
             _ => 1,
         };
         #[cfg(not(feature = "seeded-defects"))]
@@ -142,7 +142,7 @@ impl ManagerConfig {
     )]
     pub(crate) fn loses_marker(&self, number: u64) -> bool {
         #[cfg(feature = "seeded-defects")]
-        let loses = self.defect == Some(Defect::MarkerLost) && number % 7 == 0;
+        let loses = self.defect == Some(Defect::MarkerLost) && number.is_multiple_of(7);
         #[cfg(not(feature = "seeded-defects"))]
         let loses = false;
         loses

@@ -11,24 +11,26 @@ mod run;
 use quintet_isotach::{Defect, Delivery, HaltCause};
 use run::{Found, run, run_with_crash};
 
-/// How many seeds each test tries: more with `SEEDS`.
-fn seeds(default: u64) -> core::ops::Range<u64> {
-    0..std::env::var("SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(default)
-}
-
 #[test]
 fn isochrons_are_in_one_order_atomic_and_sequentially_consistent() {
-    for seed in seeds(150) {
-        if let Err(found) = run(seed, None) {
-            panic!("seed {seed}: {found}");
-        }
-    }
+    all_hold(0..150, |seed| run(seed, None));
 }
 
 #[test]
 fn survivors_of_a_crash_execute_the_same_up_to_the_cut_and_go_on() {
-    for seed in seeds(150) {
-        if let Err(found) = run_with_crash(seed, Delivery::Safe, None) {
+    all_hold(0..150, |seed| run_with_crash(seed, Delivery::Safe, None));
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn many_runs_hold() {
+    all_hold(150..20_000, |seed| run(seed, None));
+    all_hold(150..20_000, |seed| run_with_crash(seed, Delivery::Safe, None));
+}
+
+fn all_hold(seeds: core::ops::Range<u64>, run: impl Fn(u64) -> Result<(), Found>) {
+    for seed in seeds {
+        if let Err(found) = run(seed) {
             panic!("seed {seed}: {found}");
         }
     }
@@ -38,7 +40,7 @@ fn survivors_of_a_crash_execute_the_same_up_to_the_cut_and_go_on() {
 #[test]
 fn with_agreed_delivery_a_crash_tears_isochrons() {
     let mut torn = 0;
-    for seed in seeds(100) {
+    for seed in 0..100 {
         match run_with_crash(seed, Delivery::Agreed, None) {
             Err(Found::Other(text)) if text.contains("is not here, and the cut is") => torn += 1,
             Err(Found::Violation(_)) => torn += 1,

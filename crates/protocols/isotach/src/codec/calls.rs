@@ -181,7 +181,7 @@ impl Encode for Refusal {
             Refusal::Misuse(text) => {
                 sink.u8(0);
                 let end = (0..=MAX_TEXT_BYTES.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
-                sink.counted(text[..end.unwrap_or(0)].as_bytes());
+                sink.counted(&text.as_bytes()[..end.unwrap_or(0)]);
             }
             Refusal::Busy => sink.u8(1),
             Refusal::Halted(halt) => {

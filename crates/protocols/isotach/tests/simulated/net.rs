@@ -92,8 +92,8 @@ impl Net {
         random: &mut Random,
         defect: Option<quintet_isotach::Defect>,
     ) -> Net {
-        let mut net = Net::default();
-        net.refused_per_million = [0, 20_000, 300_000][usize::try_from(random.below(3)).expect("small")];
+        let refused_per_million = [0, 20_000, 300_000][usize::try_from(random.below(3)).expect("small")];
+        let mut net = Net { refused_per_million, ..Net::default() };
         for node in isonet.topology().nodes() {
             let config = NodeConfig::new(node, callers_of(node), View(1), isonet.clone());
             net.nodes.insert(node, Node::new(NodeConfig { keeps_witness: true, defect, ..config }));

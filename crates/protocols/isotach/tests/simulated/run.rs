@@ -354,7 +354,7 @@ impl Program {
 
 /// A run without faults.
 pub(crate) fn run(seed: u64, defect: Option<Defect>) -> Result<(), Found> {
-    let delivery = if seed % 2 == 0 { Delivery::Safe } else { Delivery::Agreed };
+    let delivery = if seed.is_multiple_of(2) { Delivery::Safe } else { Delivery::Agreed };
     let mut world = World::new(seed, delivery, defect);
     world.go(None)?;
     world.check_rest()

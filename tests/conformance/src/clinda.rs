@@ -164,6 +164,7 @@ impl Written {
             },
             Field::FormalArray(name, dimensions) => Written::formal_array(at, name, dimensions),
             Field::Binary(_) => Err(no_word("bytes")),
+            Field::Range(_) => Err(no_word("a range")),
             Field::Cut => Err(no_word("a field that is cut")),
         }
     }

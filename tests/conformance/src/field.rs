@@ -77,16 +77,7 @@ impl Fields {
     /// The types of the fields, of arrays without their shapes: what has others is of another kind.
     #[must_use]
     pub fn types(&self) -> Vec<String> {
-        let name = |field: &Field| match field {
-            Field::Scalar(name, _) => (*name).to_owned(),
-            Field::Text(_) => "text".to_owned(),
-            Field::Binary(_) => "binary".to_owned(),
-            Field::Array(element, shape, _) => format!("{element} {}", shape.len()),
-            Field::FormalArray(element, dimensions) => format!("{element} {}", dimensions.len()),
-            Field::Formal(name) => name.clone(),
-            Field::Cut => "cut".to_owned(),
-        };
-        self.0.iter().map(name).collect()
+        self.0.iter().map(Field::type_name).collect()
     }
 
     /// As it travels.
@@ -112,6 +103,20 @@ impl Fields {
 }
 
 impl Field {
+    /// Its type, of an array without its shape; that of the values at its ends, of a range.
+    fn type_name(&self) -> String {
+        match self {
+            Field::Scalar(name, _) => (*name).to_owned(),
+            Field::Text(_) => "text".to_owned(),
+            Field::Binary(_) => "binary".to_owned(),
+            Field::Array(element, shape, _) => format!("{element} {}", shape.len()),
+            Field::FormalArray(element, dimensions) => format!("{element} {}", dimensions.len()),
+            Field::Formal(name) => name.clone(),
+            Field::Range(ends) => ends.iter().map(|(_, end)| end.type_name()).take(1).collect(),
+            Field::Cut => "cut".to_owned(),
+        }
+    }
+
     /// One field, or several equal ones: `7 times 61`.
     fn parse(lexer: &mut Lexer<'_>) -> Result<Vec<Field>, Fault> {
         let field = match () {

@@ -37,7 +37,12 @@ impl Replicated {
             let config = ServeConfig {
                 space: limited(SpaceConfig::default(), limits),
                 log: Some(SpaceLog::new(self.folder.join(name(replica)))),
-                replication: Some(Replication { replica, replicas: replicas.clone(), told: None }),
+                replication: Some(Replication {
+                    replica,
+                    replicas: replicas.clone(),
+                    identities: Vec::new(),
+                    told: None,
+                }),
                 ..ServeConfig::default()
             };
             Server::start(&replicas[usize::from(replica) - 1], &config).map_err(|error| error.to_string())

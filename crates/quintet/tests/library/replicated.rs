@@ -54,6 +54,7 @@ impl Group {
             replication: Some(Replication {
                 replica,
                 replicas: self.addresses.clone(),
+                identities: Vec::new(),
                 // A test that has ended does not listen.
                 told: Some(Arc::new(move |leader| _ = teller.lock().expect("no panic").send(leader))),
             }),

@@ -104,7 +104,7 @@ fn between(bounds: &Contents, low: i32, high: i32) -> Result<ValueRange, Error> 
     let mut next = 0;
     let mut end = |end: quintet_bound| {
         if end == quintet_bound::QUINTET_BOUND_NONE {
-            return Ok(Bound::Unbounded);
+            return Ok::<_, Error>(Bound::Unbounded);
         }
         let bound = bounds.value(next)?.clone();
         next += 1;

@@ -29,7 +29,7 @@ const AREAS: [Area; 16] = [
     Area { page: "quintet_job", sources: &["job"] },
     Area {
         page: "quintet_tuple",
-        sources: &["tuple", "tuple/add", "tuple/formal", "tuple/get", "tuple/array"],
+        sources: &["tuple", "tuple/add", "tuple/formal", "tuple/range", "tuple/get", "tuple/array"],
     },
     Area { page: "quintet_buffer", sources: &["buffer"] },
     Area { page: "quintet_space", sources: &["space", "further"] },

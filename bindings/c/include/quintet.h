@@ -39,16 +39,6 @@
 #define QUINTET_MAX_DIMENSIONS 32
 
 /**
- * For where a watch begins: with what happens from now on.
- */
-#define QUINTET_SINCE_NOW UINT64_MAX
-
-/**
- * For where a watch begins: with the tuples that can be taken now, oldest first, and what happens after that.
- */
-#define QUINTET_SINCE_START (UINT64_MAX - 1)
-
-/**
  * For a rank: the handlers of any process.
  */
 #define QUINTET_ANY_RANK -1
@@ -164,38 +154,22 @@ typedef enum {
 } quintet_type;
 
 /**
- * What happened to a tuple.
+ * What one end of a range is.
  */
 typedef enum {
     /**
-     * It came.
+     * There is none: the range is open at this end.
      */
-    QUINTET_CHANGE_PUT = 0,
+    QUINTET_BOUND_NONE = 0,
     /**
-     * A plain take has it, or a replacement, whose tuples come next.
+     * It is in the range.
      */
-    QUINTET_CHANGE_TAKEN = 1,
+    QUINTET_BOUND_INCLUDED = 1,
     /**
-     * It is hidden under a lease, or under a group.
+     * It is not in the range.
      */
-    QUINTET_CHANGE_LEASED = 2,
-    /**
-     * It can be taken again, at its old place.
-     */
-    QUINTET_CHANGE_RETURNED = 3,
-    /**
-     * It is gone: its lease was acknowledged, or its group has happened.
-     */
-    QUINTET_CHANGE_DONE = 4,
-    /**
-     * It is gone: its leases ended too often without an acknowledgement, and a dead letter comes in its place.
-     */
-    QUINTET_CHANGE_FAILED = 5,
-    /**
-     * It was there when the watch began.
-     */
-    QUINTET_CHANGE_THERE = 6,
-} quintet_change;
+    QUINTET_BOUND_EXCLUDED = 2,
+} quintet_bound;
 
 /**
  * Memory for large data.
@@ -261,11 +235,6 @@ typedef struct quintet_spaces quintet_spaces;
  * A tuple or a template.
  */
 typedef struct quintet_tuple quintet_tuple;
-
-/**
- * What happens to tuples of a space. Any threads may use it at once.
- */
-typedef struct quintet_watch quintet_watch;
 
 /**
  * Asks the program whether a wait is to end. It must not call the library, nor throw.
@@ -480,28 +449,6 @@ typedef struct {
     uint64_t reserved[4];
 } quintet_row;
 
-/**
- * Something that happened to a tuple.
- */
-typedef struct {
-    /**
-     * Its place in the order of all events of the space. Numbers go up, not always by one.
-     */
-    uint64_t number;
-    /**
-     * Which tuple: its place in the order in which tuples were put.
-     */
-    uint64_t age;
-    /**
-     * What happened to it.
-     */
-    quintet_change change;
-    /**
-     * Zero; later versions may have more.
-     */
-    uint64_t reserved[4];
-} quintet_event;
-
 typedef quintet_pending **PendingPlace;
 
 /**
@@ -672,7 +619,7 @@ void quintet_tuple_free(quintet_tuple *tuple);
 quintet_status quintet_tuple_length(const quintet_tuple *tuple, size_t *length);
 
 /**
- * The type of a field, counted from 0; of a formal the type that it stands for.
+ * The type of a field, counted from 0; of a formal or a range the type of the values that it stands for.
  *
  * Fails with `QUINTET_BAD_VALUE` if there is no such field.
  */
@@ -753,11 +700,13 @@ quintet_status quintet_tuple_add_string(quintet_tuple *tuple, const char *string
 quintet_status quintet_tuple_add_bytes(quintet_tuple *tuple, const void *data, size_t length);
 
 /**
- * Adds a field of another tuple, or of this one: a value or a formal. Large data are shared, not copied.
+ * Adds a field of another tuple, or of this one: a value, a formal or a range. Large data are shared, not copied.
  *
  * Fails with `QUINTET_BAD_VALUE` if there is no such field.
  */
-quintet_status quintet_tuple_add_field(quintet_tuple *tuple, const quintet_tuple *from, size_t index);
+quintet_status quintet_tuple_add_field(quintet_tuple *tuple,
+                                       const quintet_tuple *from,
+                                       size_t index);
 
 /**
  * Adds a formal: it stands for any value of this type, a scalar one, `QUINTET_TYPE_STRING` or `QUINTET_TYPE_BYTES`.
@@ -777,6 +726,37 @@ quintet_status quintet_tuple_add_formal_array(quintet_tuple *tuple,
                                               int32_t element_type,
                                               size_t dimensions,
                                               const uint64_t *shape);
+
+/**
+ * Adds a range: it stands for any value between two bounds, which are the fields of the tuple `bounds`: its first one that of the lower end, if
+ * that has one, and the next that of the upper end, if that has one. `low` and `high` say what the ends are, as `quintet_bound`.
+ *
+ * The bounds have one type: integers and floats are ordered as numbers, where NaN is in no range and -0.0 lies where 0.0 does; strings and
+ * bytes by their bytes. A range whose lower bound lies above its upper one has nothing in it.
+ *
+ * Fails with `QUINTET_BAD_VALUE` if `bounds` has not as many fields as there are bounds, for bounds of two types, for truth values, arrays,
+ * formals and NaN, for more than 1024 bytes, and if both ends are open.
+ */
+quintet_status quintet_tuple_add_range(quintet_tuple *tuple,
+                                       const quintet_tuple *bounds,
+                                       int32_t low,
+                                       int32_t high);
+
+/**
+ * Adds a prefix: it stands for any string that begins with these `length` bytes, or with those up to a NUL if that is `QUINTET_NUL_TERMINATED`.
+ *
+ * Fails with `QUINTET_BAD_VALUE` if they are not UTF-8, or more than 1024.
+ */
+quintet_status quintet_tuple_add_string_prefix(quintet_tuple *tuple,
+                                               const char *prefix,
+                                               size_t length);
+
+/**
+ * Adds a prefix: it stands for any bytes that begin with these.
+ *
+ * Fails with `QUINTET_BAD_VALUE` if they are more than 1024.
+ */
+quintet_status quintet_tuple_add_bytes_prefix(quintet_tuple *tuple, const void *prefix, size_t length);
 
 /**
  * The truth value in a field, counted from 0.
@@ -1214,50 +1194,6 @@ quintet_status quintet_space_copy_collect_into(quintet_space *space,
                                                quintet_space *into,
                                                const quintet_tuple *wanted,
                                                uint64_t *count);
-
-/**
- * Begins to watch the tuples that match `wanted`, or all where that is NULL; the template may be freed at once. `since` is where: `QUINTET_SINCE_NOW`, and events count
- * from when this returns; `QUINTET_SINCE_START`, and the tuples that are there are gathered first; or the number of an event, behind which it goes on.
- *
- * Fails with `QUINTET_BAD_VALUE` for what is no template, and of a space with several managers; `QUINTET_TOO_OLD`; `QUINTET_MALFORMED` of a server from before watches.
- * Of a number the space says so to `quintet_watch_next`.
- */
-quintet_status quintet_space_watch(quintet_space *space,
-                                   const quintet_tuple *wanted,
-                                   uint64_t since,
-                                   quintet_watch **watch);
-
-/**
- * The next event, and its tuple, which is freed with `quintet_tuple_free`; NULL, with `QUINTET_OK`, if none comes within the timeout, and once the watch is over. With a timeout of 0
- * it does not wait: it gives what has come. `event` may be NULL.
- *
- * Fails with `QUINTET_TOO_OLD`, or as the connection does; then the watch is over. With `QUINTET_CANCELLED` if the program interrupted the wait; no event is lost.
- */
-quintet_status quintet_watch_next(quintet_watch *watch,
-                                  int64_t timeout_ms,
-                                  quintet_event *event,
-                                  quintet_tuple **tuple);
-
-/**
- * Behind which number whoever comes back goes on: that of the last event which was given, or a later one up to which there was none. 0 until all tuples were given
- * that were there.
- */
-quintet_status quintet_watch_number(quintet_watch *watch,
-                                    uint64_t *number);
-
-/**
- * The lab's descriptor for the program's own event loop, as `quintet_lab_descriptor` gives it: it is readable while `quintet_lab_progress` has something to do, an event that has
- * come for example. It is good until the lab is freed.
- *
- * Fails with `QUINTET_RESOURCE` if the system refuses a descriptor.
- */
-quintet_status quintet_watch_descriptor(quintet_watch *watch,
-                                        int *descriptor);
-
-/**
- * Frees a watch. NULL is left alone.
- */
-void quintet_watch_free(quintet_watch *watch);
 
 /**
  * Takes the oldest matching tuple under a lease, waiting for one. To be freed with `quintet_lease_free`.

@@ -174,6 +174,67 @@ static quintet_tuple *empty(void) {
     return tuple;
 }
 
+/* A tuple of these two numbers. */
+static quintet_tuple *numbers(int64_t first, int64_t second) {
+    quintet_tuple *tuple = empty();
+    OK(quintet_tuple_add_int64(tuple, first));
+    OK(quintet_tuple_add_int64(tuple, second));
+    return tuple;
+}
+
+static void a_range_matches_what_lies_in_it(void) {
+    quintet_lab *lab;
+    quintet_space *space;
+    quintet_tuple *found, *bounds = numbers(3, 5), *wanted = empty(), *open = empty();
+    OK(quintet_lab_embedded(&lab));
+    OK(quintet_lab_space(lab, &space));
+    for (int64_t n = 6; n > 0; n--) {
+        quintet_tuple *row = empty();
+        OK(quintet_tuple_add_string(row, "row", QUINTET_NUL_TERMINATED));
+        OK(quintet_tuple_add_int64(row, n));
+        OK(quintet_space_out(space, row, LONG_MS));
+        quintet_tuple_free(row);
+    }
+    OK(quintet_tuple_add_string_prefix(wanted, "rows", 2));
+    OK(quintet_tuple_add_range(wanted, bounds, QUINTET_BOUND_EXCLUDED, QUINTET_BOUND_INCLUDED));
+    uint64_t count;
+    OK(quintet_space_count(space, wanted, &count));
+    CHECK(count == 2);
+    int64_t value;
+    OK(quintet_space_take(space, wanted, LONG_MS, &found));
+    OK(quintet_tuple_get_int64(found, 1, &value));
+    CHECK(value == 5);
+    quintet_tuple_free(found);
+    /* The tuple of its bounds may be the template itself. */
+    OK(quintet_tuple_add_int64(open, 2));
+    OK(quintet_tuple_add_range(open, open, QUINTET_BOUND_NONE, QUINTET_BOUND_EXCLUDED));
+    const char *shown;
+    OK(quintet_tuple_show(open, &shown));
+    CHECK(strcmp(shown, "(2, ..2)") == 0);
+    quintet_type type;
+    OK(quintet_tuple_type(open, 1, &type));
+    CHECK(type == QUINTET_TYPE_INT64);
+    REFUSED("is a range, ..2, and has no value", quintet_tuple_get_int64(open, 1, &value));
+    REFUSED("field 1 is a range", quintet_space_out(space, open, LONG_MS));
+    quintet_tuple_free(open), quintet_tuple_free(wanted), quintet_tuple_free(bounds);
+    quintet_lab_free(lab);
+}
+
+static void what_is_no_range_is_refused(void) {
+    enum { NONE = QUINTET_BOUND_NONE, IN = QUINTET_BOUND_INCLUDED };
+    quintet_tuple *t, *two = numbers(1, 2), *none = empty(), *truth = empty();
+    OK(quintet_tuple_add_bool(truth, true));
+    t = empty(), refuse_with("bounds 2 fields", quintet_tuple_add_range(t, two, IN, NONE), t);
+    t = empty(), refuse_with("at least one bound", quintet_tuple_add_range(t, none, NONE, NONE), t);
+    t = empty(), refuse_with("have no order", quintet_tuple_add_range(t, truth, IN, NONE), t);
+    t = empty(), refuse_with("an end of a range", quintet_tuple_add_range(t, two, IN, 3), t);
+    t = empty(), refuse_with("tuple is NULL", quintet_tuple_add_range(t, NULL, IN, IN), t);
+    t = empty(), refuse_with("prefix is NULL", quintet_tuple_add_string_prefix(t, NULL, 3), t);
+    t = empty(), refuse_with("not UTF-8", quintet_tuple_add_string_prefix(t, "\xc3", 1), t);
+    t = empty(), refuse_with("prefix is NULL", quintet_tuple_add_bytes_prefix(t, NULL, 3), t);
+    quintet_tuple_free(two), quintet_tuple_free(none), quintet_tuple_free(truth);
+}
+
 static void what_cannot_be_a_field_is_refused(void) {
     uint64_t shape[QUINTET_MAX_DIMENSIONS + 1] = {0}, huge[] = {UINT64_MAX / 2, 16};
     int32_t numbers[] = {1, 2};
@@ -322,6 +383,8 @@ int main(void) {
     a_template_matches_by_values_and_types();
     the_first_error_of_an_addition_stays();
     what_cannot_be_a_field_is_refused();
+    a_range_matches_what_lies_in_it();
+    what_is_no_range_is_refused();
     a_field_may_be_added_to_its_own_tuple();
     empty_data_need_no_address();
     a_buffer_is_written_once_and_outlives_its_tuples(10);

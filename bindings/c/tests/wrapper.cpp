@@ -54,6 +54,20 @@ void values_keep_their_types(quintet::space space) {
     CHECK(copied.get_array<double>(1).data() == array.data());
 }
 
+void ranges_are_fields_of_templates(quintet::space space) {
+    for (const int n : {5, 9, 3}) space.out({"job", n, "eu/" + std::to_string(n)});
+    CHECK(space.count({"job", quintet::between(3, 5), quintet::any<std::string>}) == 2);
+    CHECK(space.count({"job", quintet::between(3, 5, QUINTET_BOUND_EXCLUDED), quintet::prefix("eu/")}) == 1);
+    CHECK(space.count({"job", quintet::at_least(5), quintet::between("eu/5", "eu/9")}) == 2);
+    CHECK(space.count({"job", quintet::above(5), quintet::at_most("f")}) == 1);
+    CHECK(space.take({"job", quintet::below(9), quintet::any<std::string>}).get<int>(1) == 5);
+    space.out({quintet::bytes{"\1\2", 2}});
+    CHECK(space.take({quintet::prefix(quintet::bytes{"\1", 1})}).size() == 1);
+    while (space.take_if({"job", quintet::any<int>, quintet::any<std::string>})) {
+    }
+    CHECK(thrown([&] { space.count({quintet::at_least(true)}); }).status() == QUINTET_BAD_VALUE);
+}
+
 void what_fails_is_thrown(quintet::space space) {
     const auto late = thrown([&] { space.take({"nothing"}, 0ms); });
     CHECK(late.status() == QUINTET_TIMED_OUT && late.retry() == QUINTET_RETRY_SAFE && late.fault() == QUINTET_FAULT_LIMIT);
@@ -272,6 +286,7 @@ int main(int, char **arguments) {
     const auto job = quintet::job::from_environment();
     CHECK(!job.rank && job.workers == 0 && !quintet::lab().address());
     values_keep_their_types(space);
+    ranges_are_fields_of_templates(space);
     what_fails_is_thrown(space);
     leases_return_by_themselves(space);
     replacements_and_selects(space);

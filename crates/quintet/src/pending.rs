@@ -345,6 +345,9 @@ fn no_leader(body: &[u8]) -> Error {
 
 /// Of what a space of an earlier version may not know: what it is called.
 fn newer(request: &Request<'_>) -> Option<&'static str> {
+    if request.has_ranges() {
+        return Some("ranges");
+    }
     match request {
         Request::Replace { .. } | Request::Select { .. } => Some("selects and replacements"),
         Request::Collect { .. } | Request::CollectInto { .. } => Some("collections"),

@@ -102,9 +102,9 @@ fn between(bounds: &Contents, low: i32, high: i32) -> Result<ValueRange, Error> 
         )));
     }
     let mut next = 0;
-    let mut end = |end: quintet_bound| {
+    let mut end = |end| -> Result<Bound<Value>, Error> {
         if end == quintet_bound::QUINTET_BOUND_NONE {
-            return Ok::<_, Error>(Bound::Unbounded);
+            return Ok(Bound::Unbounded);
         }
         let bound = bounds.value(next)?.clone();
         next += 1;

@@ -223,6 +223,26 @@ impl RequestError {
 }
 
 impl Request<'_> {
+    /// Whether a template of it has a range, which spaces of earlier versions do not know.
+    #[must_use]
+    pub fn has_ranges(&self) -> bool {
+        match self {
+            Request::Take { template, .. }
+            | Request::Read { template, .. }
+            | Request::Count { template }
+            | Request::Hold { template, .. }
+            | Request::Witness { template, .. }
+            | Request::Replace { template, .. }
+            | Request::Collect { template, .. }
+            | Request::CollectInto { template, .. } => template.has_ranges(),
+            Request::List { template, .. }
+            | Request::Watch { template, .. }
+            | Request::Look { template, .. } => template.is_some_and(Template::has_ranges),
+            Request::Select { templates, .. } => templates.iter().any(Template::has_ranges),
+            _ => false,
+        }
+    }
+
     /// The kind of frame it travels in.
     #[must_use]
     pub fn kind(&self) -> Kind {

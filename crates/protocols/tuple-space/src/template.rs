@@ -88,6 +88,12 @@ impl Template {
         &self.fields
     }
 
+    /// Whether one of its fields is a range.
+    #[must_use]
+    pub fn has_ranges(&self) -> bool {
+        self.fields.iter().any(|field| matches!(field, Field::Range(_)))
+    }
+
     /// Its head, if nothing of it lies in the bulk.
     ///
     /// # Errors

@@ -1,11 +1,11 @@
 use crate::lab::Seen;
-use crate::{Code, Lab, Packing, stack, template, tuple};
+use crate::{Code, Field, Lab, Packing, stack, template, tuple};
 use quintet_contract::{Frame, Input, Outbox, Protocol, Time};
 use quintet_runtime::{Calls, Instance};
-use quintet_tuple_space::codec::FURTHER;
+use quintet_tuple_space::codec::{FURTHER, TAKE};
 use quintet_tuple_space::{Space, SpaceConfig};
 
-/// A server from before the further operations: it cannot read them.
+/// A server from before the further operations and before ranges: it cannot read them.
 struct Older(Space);
 
 impl Protocol for Older {
@@ -13,6 +13,10 @@ impl Protocol for Older {
         let input = match input {
             Input::Frame(from, frame) if frame.kind == FURTHER => {
                 Input::Frame(from, Frame { body: &frame.body[..8], ..frame })
+            }
+            // What it knows of the template ends in front of the ranges.
+            Input::Frame(from, frame) if frame.kind == TAKE && frame.body.len() > FORMAL_TAKE => {
+                Input::Frame(from, Frame { body: &frame.body[..frame.body.len() - 1], ..frame })
             }
             other => other,
         };
@@ -22,6 +26,20 @@ impl Protocol for Older {
     fn deadline(&self) -> Option<Time> {
         self.0.deadline()
     }
+}
+
+/// Bytes of a take of one formal.
+const FORMAL_TAKE: usize = 8 + 1 + 8 + 8 + 1 + 1 + 8;
+
+#[test]
+fn a_server_from_before_ranges_says_so() {
+    let instance = Instance::new(Older(Space::new(SpaceConfig::default())));
+    let lab = Lab::over(Calls::embedded(stack::SPACE, instance), None, Seen::default(), Packing::Never);
+    let space = lab.space();
+    let error = space.take_if(&template![Field::range(3..=7i64)]).expect_err("it has none");
+    assert_eq!(error.code(), Code::Malformed);
+    assert!(error.text().ends_with("a server from before ranges does not have them"), "{error}");
+    assert_eq!(space.take_if(&template![?i64]), Ok(None), "it goes on");
 }
 
 #[test]

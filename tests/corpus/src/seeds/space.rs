@@ -8,7 +8,7 @@ use quintet_contract::{
 use quintet_resume::{ClientId, Reply, Requests, ResumeLimits, Resumed, Word};
 use quintet_stack::{ResumedSpaces, SpaceRequests};
 use quintet_tuple_space::{
-    Array, CodeGrants, Cursor, KeptSpaces, LeaseId, PageSize, Policy, Request, Space, SpaceConfig,
+    Array, CodeGrants, Cursor, Field, KeptSpaces, LeaseId, PageSize, Policy, Request, Space, SpaceConfig,
     SpaceNumber, SpaceRights, SpaceSettings, Spaces, SpacesConfig, SpacesRequest, Subject, Template, Tuple,
     Wait, Witness, codec, fuzzing, template, tuple,
 };
@@ -40,6 +40,15 @@ pub(super) fn tuples() -> Vec<Seed> {
             ("array", of_tuple(&tuple!["m", array])),
             ("bulk", of_tuple(&tuple![long.as_str(), 1i64])),
             ("template", of_template(&template!["row", ?i64, 0.5])),
+            (
+                "ranges",
+                of_template(&template![
+                    "row",
+                    Field::range(3..=7i64),
+                    Field::prefix("ab"),
+                    Field::range(..0.5)
+                ]),
+            ),
             (
                 "collected",
                 of_page(&[tuple!["row", 3i64], tuple![long.as_str()], tuple!["row", long.as_str()]]),
@@ -123,6 +132,21 @@ fn select_and_replace() -> Vec<u8> {
             .concat(),
         [select(false, None, 1, 5), select(true, None, 1, 6), select(true, None, 1, 7)].concat(),
         [replace(2, 3, 1), replace(1, 2, 2), replace(9, 1, 3), out(tuple!["step", 1i64], 8)].concat(),
+    ]
+    .concat()
+}
+
+/// Takes, counts and waits by ranges of numbers and of text.
+fn ranges() -> Vec<u8> {
+    let low = template![Field::prefix("ro"), Field::range(..3i64)];
+    let high = template!["row", Field::range(3i64..=9)];
+    let out = |n: i64, token| step(Request::Out { deadline: None, tuples: &[tuple!["row", n]] }, 0, token);
+    let take = |template, wait, token| step(Request::Take { wait, lease: None, template }, 1, token);
+    [
+        [take(&high, Wait::Forever, 1), take(&low, Wait::For(Span(50)), 2), out(5, 1), out(9, 2)].concat(),
+        [out(1, 3), out(2, 4), take(&low, Wait::AtOnce, 3), take(&high, Wait::AtOnce, 4)].concat(),
+        [step(Request::Count { template: &low }, 1, 5), step(Request::Count { template: &high }, 1, 6)]
+            .concat(),
     ]
     .concat()
 }
@@ -266,6 +290,7 @@ pub(super) fn requests() -> Vec<Seed> {
             }),
             ("named-spaces", named_spaces()),
             ("select-and-replace", select_and_replace()),
+            ("ranges", ranges()),
             ("collections", collections()),
             ("collected-spaces", collected_spaces()),
             (

@@ -1,13 +1,14 @@
 //! The tuples of one signature, and the requests that wait for one.
 
+mod indexing;
 mod ranged;
 mod saved;
 mod walk;
 
-use super::index::{Choice, Index, IndexSet, MAX_FURTHER_INDEXES, MAX_INDEXES};
+use super::index::{Choice, Index, IndexSet};
 use super::ordered::OrderedIndex;
-use super::room::{Account, INDEX_ENTRY_BYTES, TUPLE_BYTES};
-use super::scan::{Progress, STEP_BYTES, comparisons};
+use super::room::{Account, TUPLE_BYTES};
+use super::scan::{Progress, comparisons};
 use super::slab::Slab;
 use super::usage::Usage;
 use super::waiter::{Filed, Waiter};
@@ -348,77 +349,6 @@ impl Store {
         (Search::Nothing, number(compared))
     }
 
-    /// The index to use for templates with values in `fields`, if it is ready.
-    fn index(&mut self, fields: u64, budget: &mut SearchBudget, key: &HashKey) -> Option<usize> {
-        let position = self.indexes.position(fields).unwrap_or_else(|| self.other_index(fields, budget, key));
-        self.indexes[position].is_ready().then_some(position)
-    }
-
-    /// Another index to use where there is none of exactly these fields: a new one, if it may be made.
-    #[cold]
-    fn other_index(&mut self, fields: u64, budget: &mut SearchBudget, key: &HashKey) -> usize {
-        let may_add = self.may_add(1, budget);
-        match self.indexes.choose_within(fields, may_add) {
-            Choice::Existing(position) => position,
-            Choice::New(fields) => self.make_index(fields, budget, key),
-        }
-    }
-
-    fn make_index(&mut self, fields: u64, budget: &mut SearchBudget, key: &HashKey) -> usize {
-        let position = self.indexes.push(Index::unready(fields, self.shown));
-        self.pay_for_indexes(budget);
-        if self.entries.len() <= budget.step {
-            self.build(position, budget.step, key);
-        }
-        position
-    }
-
-    /// Whether each tuple may have so many more entries in indexes.
-    fn may_add(&self, entries: u64, budget: &SearchBudget) -> bool {
-        let bytes = self.shown as u64 * entries * INDEX_ENTRY_BYTES;
-        let is_made = budget.made.map_or(0, |made| made.entries * INDEX_ENTRY_BYTES);
-        bytes + is_made <= budget.index_bytes && self.further + entries <= MAX_FURTHER_INDEXES
-    }
-
-    /// Has the tuples pay for an index that was made. Those that were dropped for it were empty.
-    fn pay_for_indexes(&mut self, budget: &mut SearchBudget) {
-        let further = self.indexes.further() + self.ordered.iter().map(OrderedIndex::weight).sum::<u64>();
-        let entries = self.shown as u64 * further.saturating_sub(self.further);
-        self.further = further;
-        let before = budget.made.map_or(0, |made| made.entries);
-        budget.made = Some(NewIndex { entries: before + entries, further });
-    }
-
-    /// Adds the next `step` tuples to an index that is not ready, fewer if they are long; how many it looked at.
-    pub(super) fn build(&mut self, position: usize, step: usize, key: &HashKey) -> usize {
-        if let Some(ordered) = position.checked_sub(MAX_INDEXES) {
-            return self.build_ordered(ordered, step, key);
-        }
-        let index = &mut self.indexes[position];
-        let Some(first) = index.built() else { return 0 };
-        let mut entries = self.entries.iter_from(first);
-        let (mut looked_at, mut bytes) = (0, 0);
-        for (place, entry) in entries.by_ref() {
-            looked_at += 1;
-            if entry.shown {
-                let hash = index.hash(&entry.view(&self.signature), key);
-                index.insert(hash, entry.order, place);
-                bytes += entry.bytes();
-            }
-            if looked_at == step || bytes >= STEP_BYTES {
-                break;
-            }
-        }
-        index.set_built(entries.next().map(|(place, _)| place));
-        looked_at
-    }
-
-    /// The first index that is not ready: its position, or that of an ordered one behind [`MAX_INDEXES`].
-    pub(super) fn unready(&self) -> Option<usize> {
-        let ordered = || self.ordered.iter().position(|index| !index.is_ready()).map(|at| MAX_INDEXES + at);
-        self.indexes.iter().position(|index| !index.is_ready()).or_else(ordered)
-    }
-
     /// Files a waiting request: under which fields and which hash.
     pub(super) fn file(&mut self, template: &View<'_>, order: u64, waiter: u32, key: &HashKey) -> (u64, u64) {
         let (position, hash) = self.filing_place(template, key);
@@ -459,14 +389,6 @@ impl Store {
     pub(super) fn unfile(&mut self, filed: Filed, order: u64) {
         let position = self.waiting.position(filed.fields).expect("an index with members is kept");
         self.waiting[position].remove(filed.hash, order);
-    }
-
-    /// Whether the index at that position is ready.
-    pub(super) fn is_ready(&self, position: usize) -> bool {
-        match position.checked_sub(MAX_INDEXES) {
-            Some(ordered) => self.ordered[ordered].is_ready(),
-            None => self.indexes[position].is_ready(),
-        }
     }
 
     /// The oldest waiting request of age `from` or younger that matches the tuple at `entry`; and how many were

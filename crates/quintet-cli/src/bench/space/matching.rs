@@ -4,7 +4,7 @@ use super::super::case::{Beside, Better, Case, Group, Prepare, Round, Unit};
 use super::super::row::median;
 use super::served::Served;
 use super::{Jumps, PLACEMENT, WAITING};
-use quintet::{Error, Space, Template, Tuple, template, tuple};
+use quintet::{Error, Field, Space, Template, Tuple, template, tuple};
 use std::time::Instant;
 
 /// Pairs of a round.
@@ -16,7 +16,7 @@ const BATCH: u64 = 1_000;
 /// What it may take among more tuples, in times of what it takes among a thousand.
 const GOAL: f64 = 2.;
 
-/// Which fields of the template have values. Each alone says which tuple is meant.
+/// Which fields of the template have values or ranges. Each value alone says which tuple is meant.
 #[derive(Clone, Copy)]
 enum Key {
     /// A text.
@@ -25,11 +25,21 @@ enum Key {
     Middle,
     /// Two numbers, the second and the third.
     Two,
+    /// A range of the third, in which ten lie.
+    Range,
+    /// A range of the third without an end, in which half of them lie as a rule.
+    Open,
 }
 
 pub(super) fn cases() -> Vec<Case> {
-    let least = [("match-1e3-first", FIRST), ("match-1e3-middle", MIDDLE), ("match-1e3-two", TWO)];
-    let more: [(_, Prepare, _); 9] = [
+    let least = [
+        ("match-1e3-first", FIRST),
+        ("match-1e3-middle", MIDDLE),
+        ("match-1e3-two", TWO),
+        ("match-1e3-range", RANGE),
+        ("match-1e3-open", OPEN),
+    ];
+    let more: [(_, Prepare, _); 15] = [
         ("match-1e4-first", || prepare(10_000, Key::First), FIRST),
         ("match-1e4-middle", || prepare(10_000, Key::Middle), MIDDLE),
         ("match-1e4-two", || prepare(10_000, Key::Two), TWO),
@@ -39,6 +49,12 @@ pub(super) fn cases() -> Vec<Case> {
         ("match-1e6-first", || prepare(1_000_000, Key::First), FIRST),
         ("match-1e6-middle", || prepare(1_000_000, Key::Middle), MIDDLE),
         ("match-1e6-two", || prepare(1_000_000, Key::Two), TWO),
+        ("match-1e4-range", || prepare(10_000, Key::Range), RANGE),
+        ("match-1e4-open", || prepare(10_000, Key::Open), OPEN),
+        ("match-1e5-range", || prepare(100_000, Key::Range), RANGE),
+        ("match-1e5-open", || prepare(100_000, Key::Open), OPEN),
+        ("match-1e6-range", || prepare(1_000_000, Key::Range), RANGE),
+        ("match-1e6-open", || prepare(1_000_000, Key::Open), OPEN),
     ];
     let case = |name, prepare| {
         Case::new(Group::Space, name, Unit::Nanoseconds, Better::Lower, prepare).under(WAITING, PLACEMENT)
@@ -51,6 +67,8 @@ pub(super) fn cases() -> Vec<Case> {
 const FIRST: Prepare = || prepare(1_000, Key::First);
 const MIDDLE: Prepare = || prepare(1_000, Key::Middle);
 const TWO: Prepare = || prepare(1_000, Key::Two);
+const RANGE: Prepare = || prepare(1_000, Key::Range);
+const OPEN: Prepare = || prepare(1_000, Key::Open);
 
 /// One tuple of `tuples`, chosen by chance, is taken by its key from a space in another process and put back: 5,000 such pairs
 /// a round, their median in nanoseconds. The tuples have one signature (text, i64, i64, f64); no two share a value.
@@ -92,6 +110,8 @@ impl Key {
             Key::First => template![name, ?i64, ?i64, ?f64],
             Key::Middle => template![?str, ?i64, plain, ?f64],
             Key::Two => template![?str, scattered, plain, ?f64],
+            Key::Range => template![?str, ?i64, Field::range(plain..plain + 10), ?f64],
+            Key::Open => template![?str, ?i64, Field::range(plain..), ?f64],
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::codec::View;
 use crate::keyed::HashKey;
 use crate::space::collect::Reach;
 use crate::space::ordered::MAX_ORDERED_INDEXES;
-use crate::space::scan::{Progress, STEP_BYTES, comparisons};
+use crate::space::scan::{Progress, comparisons};
 use crate::{ElementType, Signature, Type};
 use core::ops::ControlFlow;
 
@@ -126,26 +126,6 @@ impl Store {
             self.build_ordered(position, budget.step, key);
         }
         Some(position)
-    }
-
-    /// As [`Store::build`] for an ordered index.
-    pub(super) fn build_ordered(&mut self, position: usize, step: usize, key: &HashKey) -> usize {
-        let index = &mut self.ordered[position];
-        let Some(first) = index.built() else { return 0 };
-        let mut entries = self.entries.iter_from(first);
-        let (mut looked_at, mut bytes) = (0, 0);
-        for (place, entry) in entries.by_ref() {
-            looked_at += 1;
-            if entry.shown {
-                index.insert(&entry.view(&self.signature), entry.order, place, key);
-                bytes += entry.bytes();
-            }
-            if looked_at == step || bytes >= STEP_BYTES {
-                break;
-            }
-        }
-        index.set_built(entries.next().map(|(place, _)| place));
-        looked_at
     }
 
     /// Checks that every ordered index holds every shown tuple that it covers, and nothing else, and what the tuples pay for.

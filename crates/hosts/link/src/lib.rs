@@ -17,7 +17,6 @@
 //! | `impaired.rs` | [`impaired()`]: a link made worse, for tests and demos |
 //! | `renamed.rs` | [`renamed()`]: a listener whose peers know this node by another number |
 //! | `wait.rs` | how a receiver waits: spin, yield, sleep, and when not to |
-//! | `crowd.rs` | whether a thread that waits is one of many, whose spin is in the way of the others |
 //! | `socket_file.rs`, `path_lock.rs`, `connecting.rs`, `spare.rs` | Unix sockets: who listens at a path, and connecting to it |
 //! | `socket_peer.rs` | whose process is at the other end of a Unix socket |
 //! | `moderation.rs` | when a receiver lets frames gather |
@@ -36,8 +35,6 @@ mod burst;
 mod connecting;
 mod contract;
 mod credentials;
-#[cfg(not(loom))]
-mod crowd;
 #[cfg(not(loom))]
 mod dial;
 mod doorbell;

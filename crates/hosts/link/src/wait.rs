@@ -39,10 +39,6 @@ pub trait Waiting {
     fn is_near(&self) -> bool {
         false
     }
-    /// Whether others of this process want its processor meanwhile: then it sleeps at once.
-    fn is_in_a_crowd(&self) -> bool {
-        false
-    }
     /// Sleeps until somebody wakes it or `limit` has passed. May return early.
     fn sleep(&mut self, limit: Option<Duration>);
 }
@@ -84,11 +80,6 @@ impl Patience {
         if waiting.ready() || limit == Some(Duration::ZERO) {
             return;
         }
-        if waiting.is_in_a_crowd() && !waiting.is_near() {
-            let now = Instant::now();
-            sleep(waiting, now, limit.and_then(|limit| now.checked_add(limit)));
-            return;
-        }
         let spin_for = limit.map_or(self.spin, |limit| limit.min(self.spin));
         let spins = if waiting.is_near() { Spins::Once } else { self.spins() };
         let ended = match spins {
@@ -117,8 +108,18 @@ impl Patience {
                 return;
             }
         }
-        if let Some(took) = sleep(waiting, now, deadline) {
-            self.slept(took);
+        loop {
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(now));
+            if left == Some(Duration::ZERO) {
+                return;
+            }
+            waiting.sleep(left);
+            let woke = Instant::now();
+            if waiting.ready() {
+                self.slept(woke - now);
+                return;
+            }
+            now = woke;
         }
     }
 
@@ -155,22 +156,6 @@ impl Patience {
         if took < SLEPT_IN_VAIN {
             self.strike();
         }
-    }
-}
-
-/// Sleeps as often as it takes. How long the last sleep took; none if the time was up first.
-fn sleep(waiting: &mut impl Waiting, mut now: Instant, deadline: Option<Instant>) -> Option<Duration> {
-    loop {
-        let left = deadline.map(|deadline| deadline.saturating_duration_since(now));
-        if left == Some(Duration::ZERO) {
-            return None;
-        }
-        waiting.sleep(left);
-        let woke = Instant::now();
-        if waiting.ready() {
-            return Some(woke - now);
-        }
-        now = woke;
     }
 }
 
@@ -305,29 +290,6 @@ mod tests {
         patience.wait(&mut near, None);
         assert!(near.0.slept.is_empty());
         assert_eq!(patience.spins(), Spins::Once, "it paid");
-    }
-
-    #[test]
-    fn who_is_in_a_crowd_sleeps_at_once_and_learns_nothing_of_it() {
-        struct Crowded(At);
-        impl Waiting for Crowded {
-            fn ready(&self) -> bool {
-                self.0.ready()
-            }
-            fn is_in_a_crowd(&self) -> bool {
-                true
-            }
-            fn sleep(&mut self, limit: Option<Duration>) {
-                self.0.sleep(limit);
-            }
-        }
-        let mut patience = Patience::default();
-        for _ in 0..=STRIKES {
-            let mut crowded = Crowded(At { look: 2, looks: 0.into(), slept: vec![] });
-            patience.wait(&mut crowded, None);
-            assert_eq!((crowded.0.slept.len(), crowded.0.looks.get()), (1, 2));
-        }
-        assert_eq!(patience.spins(), Spins::Once);
     }
 
     #[test]

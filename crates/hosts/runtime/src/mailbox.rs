@@ -120,11 +120,8 @@ impl Mailbox {
         self.0.bell.as_fd()
     }
 
-    /// Who rings while it has been rung already has nothing to add: the loop looks before it sleeps.
     fn ring(&self) {
-        if self.0.rung.swap(true, Ordering::AcqRel) {
-            return;
-        }
+        self.0.rung.store(true, Ordering::Release);
         // The only failure is a full counter, and then it has been rung.
         let _ = rustix::io::write(&self.0.bell, &1u64.to_ne_bytes());
     }

@@ -4,7 +4,7 @@
 //! completion was due when the node crashed is there for good, whether the protocol has heard of it or not. Of each other write
 //! a whole number of sectors at its end is lost: none, so that it was complete though nobody was told, some, so that a
 //! prefix is left, or all. Sectors are those of the disk, so that a write which shares its first one with the write before never
-//! harms that; and where such a sector is there as the later write left it, so is what the earlier one has in it. A write that failed, and what is lost in front of a write that is not, reads as zeros. What was cut off stays cut
+//! harms that. A write that failed, and what is lost in front of a write that is not, reads as zeros. What was cut off stays cut
 //! off. Of a replacement that was not due, all is there or nothing: then what was there before, and what a crash leaves of that.
 
 use crate::link::Luck;
@@ -27,10 +27,6 @@ pub(crate) struct Disk {
     durable: usize,
     /// When it has done what it was asked.
     free_at: Picos,
-    /// When the last write begins that was asked for, where nothing was asked for behind it: what is written before that shares its sync.
-    joined_until: Picos,
-    /// Something has failed: what is asked from then on fails as well, until the process ends.
-    has_failed: bool,
     /// Decides what a crash leaves.
     luck: Luck,
 }
@@ -61,8 +57,6 @@ impl Disk {
             replaced: Vec::new(),
             durable: 0,
             free_at: Picos::ZERO,
-            joined_until: Picos::ZERO,
-            has_failed: false,
             luck,
         }
     }
@@ -79,27 +73,8 @@ impl Disk {
 
     /// When a request that comes now is done that takes so long: after all that came before.
     pub(crate) fn busy_until(&mut self, now: Picos, takes: Span) -> Picos {
-        self.joined_until = Picos::ZERO;
         self.free_at = self.free_at.max(now).after(takes);
         self.free_at
-    }
-
-    /// The same of a write and its sync, and so long for its bytes: it shares the sync of the write before where that has not begun.
-    pub(crate) fn written_by(&mut self, now: Picos, sync: Span, bytes: Span) -> Picos {
-        if now < self.joined_until {
-            self.free_at = self.free_at.after(bytes);
-            return self.free_at;
-        }
-        let begins = self.free_at.max(now);
-        let ends = self.busy_until(now, Span(sync.0.saturating_add(bytes.0)));
-        self.joined_until = begins;
-        ends
-    }
-
-    /// Whether a request fails, if it does by itself.
-    pub(crate) fn fails(&mut self, by_itself: bool) -> bool {
-        self.has_failed |= by_itself;
-        self.has_failed
     }
 
     /// Writes behind what is there, well or not.
@@ -181,34 +156,22 @@ impl Disk {
     /// nothing of it.
     pub(crate) fn crash(&mut self, now: Picos) {
         self.settle(now);
-        (self.free_at, self.joined_until, self.has_failed) = (now, now, false);
+        self.free_at = now;
         self.undo(now);
-        let open = std::mem::take(&mut self.open);
-        let ends: Vec<usize> = open.iter().map(|write| self.kept_of(&write.place)).collect();
-        // Where the first sector begins that a later write has kept.
-        let mut kept_from = usize::MAX;
-        for (Write { place, .. }, end) in open.into_iter().zip(ends).rev() {
-            let lost_to = place.end.min(kept_from).max(end);
-            self.bytes[end..lost_to].fill(0);
-            if end > place.start || lost_to < place.end {
-                let last = if lost_to < place.end { place.end } else { end };
-                self.durable = last.max(self.durable);
-            }
+        for Write { place, .. } in std::mem::take(&mut self.open) {
+            let first = place.start / SECTOR_BYTES;
+            let sectors = place.end.div_ceil(SECTOR_BYTES) - first;
+            self.luck.begin();
+            let lost = usize::try_from(self.luck.below(sectors as u64 + 1)).unwrap_or(sectors);
+            let end = match lost {
+                0 => place.end,
+                _ => ((first + sectors - lost) * SECTOR_BYTES).clamp(place.start, place.end),
+            };
+            self.bytes[end..place.end].fill(0);
             if end > place.start {
-                kept_from = place.start / SECTOR_BYTES * SECTOR_BYTES;
+                self.durable = end.max(self.durable);
             }
         }
         self.bytes.truncate(self.durable);
-    }
-
-    /// Where ends what a crash leaves of a write.
-    fn kept_of(&mut self, place: &Range<usize>) -> usize {
-        let first = place.start / SECTOR_BYTES;
-        let sectors = place.end.div_ceil(SECTOR_BYTES) - first;
-        self.luck.begin();
-        match usize::try_from(self.luck.below(sectors as u64 + 1)).unwrap_or(sectors) {
-            0 => place.end,
-            lost => ((first + sectors - lost) * SECTOR_BYTES).clamp(place.start, place.end),
-        }
     }
 }

@@ -178,13 +178,9 @@ impl DiskModel {
         } else {
             Span::ZERO
         };
-        let bytes = time(moved as u64, self.bytes_per_second);
-        let takes = Span(access.0.saturating_add(bytes.0));
-        let ends = match request.kind {
-            DISK_WRITE => disk.written_by(now, access, bytes),
-            _ => disk.busy_until(now, takes),
-        };
-        let failed = known && disk.fails(random.chance(self.failures_per_million));
+        let takes = Span(access.0.saturating_add(time(moved as u64, self.bytes_per_second).0));
+        let ends = disk.busy_until(now, takes);
+        let failed = known && random.chance(self.failures_per_million);
         match request.kind {
             DISK_APPEND => disk.append(request, failed),
             DISK_WRITE => {

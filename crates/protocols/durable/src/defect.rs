@@ -11,8 +11,6 @@ pub enum Defect {
     AnsweredBeforeSync,
     /// A sync that failed counts as one that did not.
     FailedSyncBelieved,
-    /// One sync counts for all batches that are on their way, also for those that were written behind it.
-    LaterBatchesBelieved,
     /// What comes while the log is written anew is not in it.
     LostWhileWrittenAnew,
     /// A damaged record is taken for the end of the log.

@@ -1,13 +1,13 @@
 //! A file of records: what is appended and synced, and what is read back.
 //!
 //! The file is a header, and records. Its first part was put in place as a whole ([`DISK_REPLACE`](quintet_wire::registry::DISK_REPLACE)), and is never
-//! torn. Behind it records are appended a batch at a time. One batch is on its way to the disk, or a few are, which are written and become durable in
-//! their order. So a crash harms the last batches only, and each record says up to where all was durable before it was written.
+//! torn. Behind it records are appended a batch at a time: the next batch begins when the sync of the one before is done. So a crash
+//! harms the last batch only, and what lies before it was durable.
 //!
 //! ```text
 //! header   magic 8 bytes | version u32 | check u32 (CRC-32 of what follows) | sealed u64 (where the first part ends)
-//! record   length u32 (of what follows the check) | check u32 (CRC-32 of what follows) | durable u64 (up to where the file
-//!          was durable before the record's batch was begun; 0 in the first part) | what is kept
+//! record   length u32 (of what follows the check) | check u32 (CRC-32 of what follows) | batch u64 (where in the file the record's
+//!          batch begins; 0 in the first part) | what is kept
 //! ```
 //!
 //! What a record says is its protocol's business, and so is the way to the disk. A file that has grown to more than twice its first part and some is written anew, with

@@ -4,7 +4,7 @@
 //! opening   reads the log: the snapshot, then every input behind it, which the protocol is given again; what it sends is dropped
 //!           whoever was connected is not any more: the protocol learns that each is down
 //! open      an input: a record, handed to the protocol, what it sends held back
-//!           at the end of the burst: one batch to the disk, also while others are on their way
+//!           at the end of the burst: one batch to the disk; while it is on its way, the next one gathers
 //!           durable: what is held back for it goes
 //! closed    the log cannot be used, or the disk has failed: nothing goes any more
 //! ```
@@ -49,9 +49,8 @@ use quintet_wire::services::DiskDone;
 use quintet_wire::{Decode, Encode, encode_to_vec, send};
 use state::State;
 
-/// How many batches may be on their way. The disk writes those that come during a sync at its end and makes them durable together, so that the next sync
-/// begins without waiting for anybody to be told of the last one.
-const MOST_UNDER_WAY: usize = 8;
+/// Under which the disk is asked to write.
+const WRITING: Token = Token(2);
 
 /// A protocol that survives the end of its process. What it promises stands at the head of this module's file.
 #[derive(Debug)]
@@ -153,9 +152,7 @@ where
     /// The disk is done with a batch.
     fn hear_disk(&mut self, now: Time, frame: Frame<'_>, out: &mut dyn Outbox) {
         let Phase::Open(open) = &mut self.phase else { return };
-        // The disk answers in the order of what it was asked, and not what an earlier life has asked.
-        let due = open.writer.next_durable().map(|batch| writing(open.life, batch));
-        if frame.kind != DISK_DONE || Some(frame.token) != due {
+        if frame.kind != DISK_DONE || frame.token != WRITING {
             return;
         }
         let has_failed = DiskDone::decode_all(frame.body).map_or(true, |done| done.failed);
@@ -164,9 +161,6 @@ where
             return self.close(&LogNews::Failed(text), out);
         }
         open.writer.synced();
-        while seeded!(self.config, LaterBatchesBelieved) && open.writer.is_under_way() {
-            open.writer.synced();
-        }
         open.counters.syncs += 1;
         let opened = open.opened.take();
         if open.writer.is_long(self.config.spare_log_bytes) {
@@ -182,17 +176,12 @@ where
         let disk = self.disk();
         let Phase::Open(open) = &mut self.phase else { return };
         open.begin_at = None;
-        // What takes the place of all waits for those on their way, and nothing more is to be before it.
-        if open.writer.has_grown(self.config.spare_log_bytes) && open.writer.is_under_way() {
-            return;
-        }
         let (kind, bytes) = match open.writer.begin() {
             None => return,
             Some(Batch::Whole(bytes)) => (DISK_REPLACE, bytes),
             Some(Batch::Behind(bytes)) => (DISK_WRITE, bytes),
         };
-        let token = writing(open.life, open.writer.begun());
-        if let Err(error) = out.send_bulk(disk, kind, token, &[], bytes.into()) {
+        if let Err(error) = out.send_bulk(disk, kind, WRITING, &[], bytes.into()) {
             let text = format!("the disk takes nothing: {error}");
             self.close(&LogNews::Failed(text), out);
         }
@@ -227,11 +216,6 @@ where
         keep_state::<P>(&mut self.writer, config, protocol, (number, time), &bytes);
         self.counters.rewritten += 1;
     }
-}
-
-/// Under which the disk is asked to write a batch of a life. It is read under lower ones.
-fn writing(life: u64, batch: u64) -> Token {
-    Token((life << 40).wrapping_add(batch))
 }
 
 /// Keeps with what a file begins.

@@ -103,8 +103,7 @@ const _: () = {
     }
 };
 
-/// To the host's disk: append the body and the bulk behind it, and make it durable. Answered with [`DISK_DONE`] when it is, in the order of such
-/// requests; those that come during a sync share the next one. Behind one that failed all others fail.
+/// To the host's disk: append the body and the bulk behind it, and make it durable. Answered with [`DISK_DONE`] when it is.
 pub const DISK_WRITE: Kind = HOST_SERVICES.kind(0);
 /// The disk's answer to all but [`DISK_READ`]: body is a [`DiskDone`](crate::services::DiskDone).
 pub const DISK_DONE: Kind = HOST_SERVICES.kind(1);

@@ -6,7 +6,6 @@ use super::outgoing::Piece;
 use super::parting::Parting;
 use super::reader::{Faulty, FrameReader, Item, Room};
 use super::tls::opener::{Opener, Received};
-use crate::crowd::Crowd;
 use crate::moderation::Moderation;
 use crate::pages::Pages;
 use crate::wait::{self, Patience, Waiting};
@@ -29,7 +28,6 @@ pub(super) struct StreamReceiver {
     inbound: Inbound,
     failed: Option<LinkError>,
     patience: Patience,
-    crowd: Crowd,
     clock: LiveClock,
 }
 
@@ -160,15 +158,12 @@ impl Inbound {
 }
 
 /// A wait looks by reading.
-struct Looking<'a> {
-    inbound: RefCell<&'a mut Inbound>,
-    is_in_a_crowd: bool,
-}
+struct Looking<'a>(RefCell<&'a mut Inbound>);
 
 impl Waiting for Looking<'_> {
     #[inline]
     fn ready(&self) -> bool {
-        let mut inbound = self.inbound.borrow_mut();
+        let mut inbound = self.0.borrow_mut();
         if inbound.is_ready() {
             return true;
         }
@@ -177,16 +172,12 @@ impl Waiting for Looking<'_> {
         inbound.is_ready()
     }
 
-    fn is_in_a_crowd(&self) -> bool {
-        self.is_in_a_crowd
-    }
-
     fn is_near(&self) -> bool {
-        self.inbound.borrow().awaits_bulk()
+        self.0.borrow().awaits_bulk()
     }
 
     fn sleep(&mut self, limit: Option<Duration>) {
-        let inbound = self.inbound.get_mut();
+        let inbound = self.0.get_mut();
         if inbound.arm() {
             inbound.connection.sleep(limit);
         }
@@ -215,7 +206,6 @@ impl StreamReceiver {
             inbound,
             failed: None,
             patience: Patience::new(wait::SPIN * SLOWER),
-            crowd: Crowd::default(),
             clock: LiveClock::start(),
         }
     }
@@ -322,10 +312,7 @@ impl Receiver for StreamReceiver {
         if self.inbound.gathers() {
             self.inbound.moderation.gather(&self.inbound.connection.sent, || self.inbound.is_ready());
         }
-        let is_in_a_crowd = self.crowd.is_dense();
-        let mut looking = Looking { inbound: RefCell::new(&mut self.inbound), is_in_a_crowd };
-        self.patience.wait(&mut looking, limit);
-        self.crowd.waited();
+        self.patience.wait(&mut Looking(RefCell::new(&mut self.inbound)), limit);
         self.inbound.connection.answer();
     }
 

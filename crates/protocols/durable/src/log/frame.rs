@@ -2,17 +2,17 @@
 
 use super::Format;
 
-/// In front of what a record keeps: length, check, and up to where all was durable.
+/// In front of what a record keeps: length, check, batch.
 pub(super) const RECORD_HEADER_BYTES: usize = 16;
 
-/// Appends a record of a batch that is begun when the file is durable up to this place.
-pub(super) fn write(format: &Format, durable: u64, record: impl FnOnce(&mut Vec<u8>), to: &mut Vec<u8>) {
+/// Appends a record of a batch that begins at this place.
+pub(super) fn write(format: &Format, batch: u64, record: impl FnOnce(&mut Vec<u8>), to: &mut Vec<u8>) {
     let begin = to.len();
     to.resize(begin + RECORD_HEADER_BYTES, 0);
     record(to);
     let kept = to.len() - begin - RECORD_HEADER_BYTES;
     assert!(kept <= format.max_record_bytes, "a record of {kept} bytes is longer than its format allows");
-    to[begin + 8..begin + 16].copy_from_slice(&durable.to_le_bytes());
+    to[begin + 8..begin + 16].copy_from_slice(&batch.to_le_bytes());
     let length = u32::try_from(kept + 8).expect("a format's records are shorter than 4 GiB");
     let check = crc32fast::hash(&to[begin + 8..]);
     to[begin..begin + 4].copy_from_slice(&length.to_le_bytes());

@@ -1,7 +1,7 @@
 //! Reads a file back: what is whole, what is torn by a crash, what is damaged.
 //!
-//! Torn is what a crash leaves of batches that were not synced: the file ends within a record, or a sector of the record was never written
-//! and reads as zeros, and no record behind it says that this place was durable. It is cut off, and so is what lies behind it, whole or not: nobody was told of it. All else that cannot be read
+//! Torn is what a crash leaves of a batch that was not synced: the file ends within a record, or a sector of the record was never written
+//! and reads as zeros, and nothing behind it belongs to a later batch. It is cut off; nobody was told of it. All else that cannot be read
 //! is damage, and so is whatever cannot be read in the part that was put in place as a whole: bytes that were durable have changed. Then
 //! nothing is guessed (Alagappan and others, "Protocol-Aware Recovery for Consensus-Based Storage", 2018: a log cut at a damaged entry
 //! loses what was acknowledged).
@@ -166,9 +166,9 @@ impl Recovery {
         Ok(())
     }
 
-    /// Whether what cannot be read, to that end, is what a crash left of batches that were not synced. Without an end the file ends within it.
+    /// Whether what cannot be read, to that end, is what a crash left of a batch that was not synced. Without an end the file ends within it.
     fn is_torn(&self, end: Option<usize>) -> bool {
-        end.is_none_or(|end| self.has_unwritten_sector(end)) && !self.was_durable()
+        end.is_none_or(|end| self.has_unwritten_sector(end)) && !self.has_later_batch()
     }
 
     /// Whether the part of some sector that lies between the place read last and another one reads as zeros.
@@ -186,17 +186,17 @@ impl Recovery {
         false
     }
 
-    /// Whether a record behind the place read last says that it was durable.
-    fn was_durable(&self) -> bool {
+    /// Whether a record behind the place read last is of a batch that began behind it: then that place was durable.
+    fn has_later_batch(&self) -> bool {
         let (begin, from) = (self.begin, self.whole());
         (self.at + 1..self.bytes.len()).any(|place| {
-            // Before the check, which reads all of it, what the record says: most places say something else.
-            let durable = self.bytes.get(place + 8..).and_then(|rest| rest.first_chunk::<8>());
-            let says_so = durable.is_some_and(|durable| {
-                let durable = u64::from_le_bytes(*durable);
-                durable > from && durable <= begin + place as u64
+            // Before the check, which reads all of it, what the record says of its batch: most places say something else.
+            let batch = self.bytes.get(place + 8..).and_then(|rest| rest.first_chunk::<8>());
+            let is_later = batch.is_some_and(|batch| {
+                let batch = u64::from_le_bytes(*batch);
+                batch > from && batch <= begin + place as u64
             });
-            says_so && matches!(look(&self.format, &self.bytes, place), Found::Whole(..))
+            is_later && matches!(look(&self.format, &self.bytes, place), Found::Whole(..))
         })
     }
 }

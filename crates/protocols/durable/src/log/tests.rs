@@ -1,5 +1,4 @@
 use super::frame::write;
-use super::header::HEADER_BYTES;
 use super::{Batch, Format, Recovery, Unreadable, Writer};
 use proptest::prelude::*;
 
@@ -197,78 +196,6 @@ fn a_file_is_long_when_it_is_twice_its_first_part_and_some() {
     writer.begin_anew();
     grow(&mut writer, 10);
     assert!(!writer.is_long(0) && writer.length() == 50);
-}
-
-/// A file of which several batches were on their way at the end: its bytes, where the durable part ends, and where each batch begins that is not.
-fn file_under_way(durable: &[Vec<Vec<u8>>], under_way: &[Vec<Vec<u8>>]) -> (Vec<u8>, usize, Vec<usize>) {
-    let mut writer = Writer::with_several_under_way(FORMAT, under_way.len().max(1));
-    let (mut bytes, mut begins) = (Vec::new(), Vec::new());
-    for (at, batch) in durable.iter().chain(under_way).enumerate() {
-        for record in batch {
-            writer.keep(|to| to.extend_from_slice(record));
-        }
-        if at >= durable.len() {
-            begins.push(bytes.len());
-        }
-        match writer.begin().expect("there is a way for it") {
-            Batch::Whole(all) => bytes = all,
-            Batch::Behind(next) => bytes.extend(next),
-        }
-        if at < durable.len() {
-            writer.synced();
-        }
-    }
-    let end = begins.first().copied().unwrap_or(bytes.len());
-    (bytes, end, begins)
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn whatever_is_missing_of_batches_on_their_way_is_torn_and_nothing_behind_it_is_read(
-        durable in batches(), under_way in batches(), piece in 1..3_000usize,
-        lost in proptest::collection::vec(any::<prop::sample::Index>(), 0..4),
-    ) {
-        let (mut bytes, end, begins) = file_under_way(&durable, &under_way);
-        let mut first_lost = bytes.len();
-        for place in lost {
-            let place = end + place.index(bytes.len() - end);
-            // A sector shared with the batch before keeps what that has of it.
-            let batch = begins.iter().copied().rfind(|begin| *begin <= place).expect("it is in one");
-            let (from, to) = ((place / 512 * 512).max(batch), ((place / 512 + 1) * 512).min(bytes.len()));
-            // What zeros cannot be told from is not lost.
-            if bytes[from..to].iter().any(|byte| *byte != 0) {
-                first_lost = first_lost.min(from);
-            }
-            bytes[from..to].fill(0);
-        }
-        let (records, whole) = read(&bytes, piece).expect("it is torn");
-        let all = [durable.concat(), under_way.concat()].concat();
-        prop_assert!(all.starts_with(&records), "in order, and nothing behind a hole");
-        prop_assert!(records.starts_with(&durable.concat()));
-        prop_assert!(whole <= first_lost as u64, "{whole} {first_lost}");
-    }
-
-    #[test]
-    fn what_a_later_record_says_was_durable_is_damaged_where_it_is_missing(
-        durable in batches(), under_way in batches(), at in any::<prop::sample::Index>(),
-    ) {
-        let (mut bytes, end, begins) = file_under_way(&durable, &under_way);
-        let at = HEADER_BYTES + at.index(end - HEADER_BYTES);
-        let sector = (at / 512 * 512).max(HEADER_BYTES)..((at / 512 + 1) * 512).min(end);
-        prop_assume!(bytes[sector.clone()].iter().any(|byte| *byte != 0));
-        bytes[sector].fill(0);
-        prop_assert!(!begins.is_empty());
-        let found = read(&bytes, 700);
-        prop_assert!(matches!(found, Err(Unreadable::Damage { .. })), "{:?}", found);
-    }
-}
-
-#[test]
-#[should_panic(expected = "a writer of no batches")]
-fn a_writer_has_a_way_for_a_batch() {
-    drop(Writer::with_several_under_way(FORMAT, 0));
 }
 
 #[test]

@@ -103,7 +103,7 @@ where
             }
         };
         let life = ended.life + 1;
-        let mut writer = Writer::with_several_under_way(FORMAT, super::MOST_UNDER_WAY);
+        let mut writer = Writer::new(FORMAT);
         keep_state::<P>(&mut writer, &self.config, &self.protocol, (life, ended.time), &ended.saved);
         let base = if seeded!(self.config, ClockBeginsAnew) { Time::ZERO } else { ended.time };
         self.phase = Phase::Open(Box::new(Open {

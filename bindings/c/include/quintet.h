@@ -1074,7 +1074,8 @@ quintet_status quintet_lab_open_space(quintet_lab *lab,
  * with this. It is freed with `quintet_space_free`.
  *
  * Fails with `QUINTET_SPACE_EXISTS` if it is there with other settings, `QUINTET_SPACE_FULL` if the server has no room for its quota or for one more
- * space, `QUINTET_BAD_VALUE` for what is no name or no policy, or one that the server cannot keep, or `QUINTET_TOO_LARGE` for more than 128 identities.
+ * space, `QUINTET_BAD_VALUE` for what is no name or no policy, or one that the server or the cluster cannot keep, or `QUINTET_TOO_LARGE` for more than 128 identities;
+ * `QUINTET_UNREACHABLE` in a cluster if this machine's agent does not run, too few machines are up, or the space is not served within ten seconds: then it stays agreed.
  */
 quintet_status quintet_lab_create_space(quintet_lab *lab,
                                         const char *name,
@@ -1095,6 +1096,15 @@ quintet_status quintet_lab_remove_space(quintet_lab *lab,
  * Fails with `QUINTET_CLOSED`, or as the connection does.
  */
 quintet_status quintet_lab_list_spaces(quintet_lab *lab, quintet_spaces **list);
+
+/**
+ * Lists the spaces that machines of the lab's cluster keep on their disks, as this machine's agent knows them; none if the lab is no connection to a cluster. Nobody is asked: what is
+ * in them is 0 in the rows, and `quintet_space_status` of each tells it. It is freed with `quintet_spaces_free`.
+ *
+ * Fails with `QUINTET_BAD_VALUE` if this machine is no member of the cluster any more, `QUINTET_BAD_FILE` for a file that cannot be read.
+ */
+quintet_status quintet_lab_list_kept_spaces(quintet_lab *lab,
+                                            quintet_spaces **list);
 
 /**
  * The next named space; false when there is none any more.

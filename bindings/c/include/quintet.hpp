@@ -14,6 +14,7 @@
 
 #include "quintet/messaging.hpp"
 #include "quintet/tuple.hpp"
+#include "quintet/watch.hpp"
 
 namespace quintet {
 
@@ -186,40 +187,6 @@ public:
 
 private:
     detail::owned<quintet_listing, quintet_listing_free> handle_;
-};
-
-/// Something that happened to a tuple.
-struct event {
-    quintet_event what;
-    quintet::tuple tuple;
-};
-
-/// What happens to tuples, as it happens. Where it begins again after `number`, nothing is missing.
-class watch {
-public:
-    explicit watch(quintet_watch *handle) noexcept : handle_(handle) {}
-    /// The next event; none if none comes within `limit`. Without time it does not wait.
-    std::optional<event> next(timeout limit = forever) const {
-        quintet_event what{};
-        quintet_tuple *found = nullptr;
-        detail::check(quintet_watch_next(handle_.get(), detail::milliseconds(limit), &what, &found));
-        return found ? std::optional<event>(event{what, tuple(found)}) : std::nullopt;
-    }
-    std::uint64_t number() const {
-        std::uint64_t found = 0;
-        detail::check(quintet_watch_number(handle_.get(), &found));
-        return found;
-    }
-    /// The lab's, for an event loop: see quintet_watch(3).
-    int descriptor() const {
-        int found = -1;
-        detail::check(quintet_watch_descriptor(handle_.get(), &found));
-        return found;
-    }
-    quintet_watch *handle() const noexcept { return handle_.get(); }
-
-private:
-    detail::owned<quintet_watch, quintet_watch_free> handle_;
 };
 
 /// A tuple space. It is its lab's, and can be copied while that lives.

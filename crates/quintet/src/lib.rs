@@ -16,12 +16,14 @@
 //! | `lab.rs` | [`Lab`]: a connection to everything; read this first |
 //! | `space.rs` | [`Space`]: the tuple space's operations |
 //! | `spaces.rs` | named spaces: created, opened, listed, removed |
+//! | `kept_spaces.rs` | [`KeptSpaces`]: those that the machines of a cluster keep on their disks |
 //! | `begin.rs` | [`Begin`]: operations that are begun, and waited for later |
 //! | `pending.rs` | [`Pending`]: an operation under way, to be waited for or cancelled |
 //! | `lease.rs` | [`Lease`]: a tuple taken until it is acknowledged |
 //! | `group.rs` | [`Group`]: takes, reads and puts that happen at one instant, or not at all |
 //! | `collect.rs` | [`Collection`]: all tuples that match, a page at a time; and into another space |
 //! | `listing.rs` | [`Listing`]: what lies in a space, who waits and who is connected, a page at a time |
+//! | `event_stream.rs` | [`EventStream`]: what happens to tuples, as it happens |
 //! | `eval.rs` | [`LiveTuple`]: a tuple whose fields are computed first |
 //! | `messaging.rs`, `messaging/` | [`Messaging`]: calls of handlers in other processes |
 //! | `watch.rs` | [`Watch`]: a descriptor for the program's own event loop |

@@ -29,6 +29,24 @@ fn events_are_told_in_their_order_and_whoever_comes_back_goes_on() {
 }
 
 #[test]
+fn who_only_looks_never_waits_and_leaves_a_request_for_what_comes() {
+    let space = Lab::embedded().space();
+    let mut orders = space.watch(Some(&template!["order", ?i64]), Since::Now).unwrap();
+    for n in 0..3i64 {
+        assert!(orders.try_next().is_none());
+        space.out(tuple!["order", n]).unwrap();
+        // What waits goes on with the request of who looked, and each event comes once.
+        let event = if n == 1 { orders.next() } else { orders.try_next() };
+        assert_eq!(event.unwrap().unwrap().tuple, tuple!["order", n]);
+    }
+    assert!(orders.next_within(Duration::from_millis(1)).is_none() && orders.try_next().is_none());
+    let seen = orders.number();
+    drop(orders);
+    assert_eq!(space.status().unwrap().waiters, 0);
+    assert!(space.watch(None, Since::Number(seen)).unwrap().try_next().is_none());
+}
+
+#[test]
 fn a_replacement_is_told_as_what_was_taken_and_what_was_put() {
     let space = Lab::embedded().space();
     space.out(tuple!["state", "idle"]).unwrap();

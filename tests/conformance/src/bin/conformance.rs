@@ -94,7 +94,7 @@ fn run(arguments: &Arguments) -> Result<Vec<Cell>, String> {
     let mut cells = Vec::new();
     for mut placement in placements {
         for (row, player) in rows.iter().zip(&mut players) {
-            if row.is_of_several() && placement.name() == "embedded" {
+            if !row.plays(placement.name()) {
                 continue;
             }
             let name = row.name();
@@ -124,9 +124,14 @@ impl Row {
         self.clinda.as_ref().map_or(&self.name, |clinda| &clinda.name)
     }
 
-    /// In one process there is one front end.
-    fn is_of_several(&self) -> bool {
-        self.front_ends.len() > 1 || self.clinda.is_some()
+    /// In one process there is one front end. A program in C-Linda ends without a word, which a cluster's machines notice after the resume window: each behaviour would wait
+    /// for that before the space is empty.
+    fn plays(&self, placement: &str) -> bool {
+        match placement {
+            "embedded" => self.front_ends.len() == 1 && self.clinda.is_none(),
+            "cluster" => self.clinda.is_none(),
+            _ => true,
+        }
     }
 
     fn player(&self, variables: &[(String, PathBuf)]) -> Player {

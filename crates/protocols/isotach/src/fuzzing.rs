@@ -71,7 +71,7 @@ pub fn drive(bytes: &[u8]) {
     while let Ok([what, number]) = reader.array() {
         let peer = NodeId(1 + u16::from(number % 2));
         let of = |port| Address { node: peer, port };
-        match what % 12 {
+        match what % 13 {
             0 => driven.submit(number),
             1 => driven.raw(&mut reader, of(PORT_ISOTACH), NODE),
             2 => driven.raw(&mut reader, of(PORT_ISOTACH), MANAGER),
@@ -83,6 +83,7 @@ pub fn drive(bytes: &[u8]) {
             8 => driven.executed(peer, number),
             9 => driven.down(of(PORT_ISOTACH)),
             10 => driven.install(number),
+            12 => driven.raw(&mut reader, MANAGER, NODE),
             _ => driven.give(MANAGER, Input::Wake),
         }
     }

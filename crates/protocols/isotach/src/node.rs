@@ -17,6 +17,7 @@ use crate::isonet::{Delivery, Variable};
 use crate::limits::{MAX_NODES, MAX_UNEXECUTED};
 use crate::logical_time::{Place, Rank, Stamp, View};
 use crate::memory::Memory;
+use crate::tally::Tally;
 use crate::witness::Witnessed;
 use execute::Answering;
 use outgoing::Outgoing;
@@ -56,6 +57,8 @@ pub struct Node {
     behind: BTreeMap<Rank, Vec<Rank>>,
     /// Parts of others whose pulse is not known: the pulse buckets, which markers put into order.
     arrived: BTreeMap<(NodeId, Rank), Vec<Operation>>,
+    /// Parts of each sender that were not answered.
+    unanswered: Tally,
     /// The part that came last of each sender.
     last_part: BTreeMap<NodeId, Rank>,
     /// What to execute next, in this order.
@@ -130,6 +133,7 @@ impl Node {
             to_announce: VecDeque::new(),
             behind: BTreeMap::new(),
             arrived: BTreeMap::new(),
+            unanswered: Tally::default(),
             last_part: BTreeMap::new(),
             order: VecDeque::new(),
             last_marker: None,
@@ -187,10 +191,9 @@ impl Node {
             return Err(Broken);
         }
         let is_next = self.last_part.insert(from.node, rank).is_none_or(|last| last < rank);
-        let of_sender = (from.node, Rank(0))..=(from.node, Rank(u64::MAX));
-        let waiting = self.arrived.range(of_sender).count();
         let is_mine = operations.iter().all(|operation| self.is_for_me(operation));
-        if !is_next || !is_mine || waiting >= MAX_UNEXECUTED || frame.token != Token(rank.0) {
+        let is_within = self.unanswered.add(from.node);
+        if !is_next || !is_mine || !is_within || frame.token != Token(rank.0) {
             return Err(Broken);
         }
         self.arrived.insert((from.node, rank), operations);
@@ -239,6 +242,11 @@ impl Node {
             };
             if !is_next || !is_known || self.order.len() >= MAX_NODES * MAX_UNEXECUTED {
                 return Err(Broken);
+            }
+            if ordered.sender == self.config.me
+                && let Some(own) = self.own.get_mut(&ordered.rank)
+            {
+                own.is_marked = true;
             }
             self.last_marker = Some(ordered);
             self.order.push_back(ordered);

@@ -65,6 +65,10 @@ impl Node {
     fn run_own(&mut self, rank: Rank, place: Place) -> Result<(), NodeId> {
         let me = self.config.me;
         let own = self.own.get_mut(&rank).expect("markers and waiting ones are of isochrons that are there");
+        if own.place.is_some_and(|known| known != place) {
+            // Another receiver was told another time.
+            return Err(self.outgoing.manager().node);
+        }
         let share = core::mem::take(&mut own.local);
         (own.place, own.is_executed_here) = (Some(place), true);
         self.perform(me, rank, share.operations, &share.slots)?;
@@ -158,6 +162,7 @@ impl Node {
             return;
         }
         let Some(Answering { place, values }) = self.answering.remove(&(sender, rank)) else { return };
+        self.unanswered.remove(sender);
         let Stamp { view, pulse, .. } = place.stamp;
         let executed = Executed { view, pulse, values: values.into_iter().flatten().collect() };
         let to = Address { node: sender, port: PORT_ISOTACH };

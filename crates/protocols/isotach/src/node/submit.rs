@@ -38,6 +38,8 @@ pub(super) struct Own {
     /// Parts that have not left.
     pub(super) unsent: usize,
     pub(super) is_announced: bool,
+    /// Its marker has come.
+    pub(super) is_marked: bool,
     /// Where it was executed: by this node, if it has a part of it.
     pub(super) place: Option<Place>,
     pub(super) is_executed_here: bool,
@@ -46,7 +48,7 @@ pub(super) struct Own {
 impl Own {
     /// Whether the token manager is still to tell when this node executes its part.
     pub(super) fn awaits_marker(&self) -> bool {
-        self.is_announced && !self.is_executed_here && !self.receivers.is_empty()
+        self.is_announced && !self.is_executed_here && !self.is_marked
     }
 
     /// A receiver answers. False if it was not asked, answers something else, or executed it at another time than others.
@@ -147,6 +149,7 @@ impl Node {
             receivers,
             unsent: shares.len(),
             is_announced: false,
+            is_marked: false,
             place: None,
             is_executed_here: !has_local,
         };

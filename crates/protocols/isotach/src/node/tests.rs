@@ -213,6 +213,33 @@ fn a_manager_that_tells_a_pulse_again_or_what_was_not_announced_is_cut_off() {
         markers(&mut node, told);
         assert_eq!(node.halt().map(|halt| halt.node), Some(NodeId(9)), "{told:?}");
     }
+    let mut node = node();
+    submit(&mut node, 1, vec![Operation::Write(MINE, value(1)), message(1, b"x")]);
+    markers(&mut node, &[(1, 0, 1), (2, 0, 1)]);
+    assert_eq!(node.halt().map(|halt| halt.node), Some(NodeId(9)), "one isochron twice");
+}
+
+#[test]
+fn a_part_that_others_executed_at_another_time_is_the_fault_of_the_manager() {
+    let mut node = node();
+    submit(&mut node, 1, vec![Operation::Write(X, value(1))]);
+    let executed = Executed { view: View(1), pulse: Pulse(4), values: vec![] };
+    give(&mut node, peer(1), EXECUTED, 1, &encode_to_vec(&executed));
+    markers(&mut node, &[(3, 0, 1)]);
+    assert_eq!(node.halt().map(|halt| halt.node), Some(NodeId(9)));
+}
+
+#[test]
+fn parts_whose_reads_wait_count_with_those_that_have_not_been_executed() {
+    let mut node = node();
+    submit(&mut node, 1, vec![Operation::Sched(MINE)]);
+    for rank in 1..=MAX_UNEXECUTED as u64 {
+        part(&mut node, 1, rank, vec![Operation::Read(MINE)]);
+        markers(&mut node, &[(rank, 1, rank)]);
+    }
+    assert_eq!((node.halt(), node.place().stamp.pulse), (None, Pulse(MAX_UNEXECUTED as u64)));
+    part(&mut node, 1, MAX_UNEXECUTED as u64 + 1, vec![Operation::Read(MINE)]);
+    assert_eq!(node.halt(), Some(Halt { node: NodeId(1), cause: HaltCause::Misbehaved }));
 }
 
 #[test]

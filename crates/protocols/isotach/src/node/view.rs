@@ -82,6 +82,7 @@ impl Node {
         self.behind.clear();
         self.arrived.clear();
         self.last_part.clear();
+        self.unanswered.clear();
         self.order.clear();
         self.answering.clear();
         self.place = Place::start_of(view);

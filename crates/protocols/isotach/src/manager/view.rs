@@ -38,7 +38,9 @@ impl TokenManager {
         let switch =
             here.ok_or_else(|| format!("node {} stands for no switch of the new view", from.node.0))?;
         let isonet = Arc::new(self.config.isonet.among(topology));
-        Ok(ManagerConfig { isonet, switch, view: install.view, ..self.config.clone() })
+        let mut config = self.config.clone();
+        (config.isonet, config.switch, config.view) = (isonet, switch, install.view);
+        Ok(config)
     }
 
     fn begin(&mut self, config: ManagerConfig) -> Vec<(Address, OwnedFrame)> {

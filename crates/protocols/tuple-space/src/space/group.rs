@@ -75,7 +75,8 @@ impl Space {
         self.room.for_results(size, self.counted(ends))
     }
 
-    /// Ends a group of which nothing happens: returns what it still has, the oldest lease first.
+    /// Ends a group of which nothing happens: returns what it still has, the oldest tuple first, as nobody who waits is to be given one that is younger
+    /// than another that returns as well.
     pub(super) fn abort(
         &mut self,
         now: Time,
@@ -84,10 +85,13 @@ impl Space {
         uses: &Uses<'_>,
         out: &mut dyn Outbox,
     ) {
-        for lease in uses.leases() {
-            if self.is_free(from, lease) {
-                self.return_to_space(now, lease.0, out);
-            }
+        let own = uses.leases().filter(|lease| self.is_free(from, *lease));
+        let aged =
+            own.filter_map(|lease| Some((self.stores.get(self.leases.get(&lease.0)?.place)?.order, lease)));
+        let mut leases: Vec<(u64, LeaseId)> = aged.collect();
+        leases.sort_unstable();
+        for (_, lease) in leases {
+            self.return_to_space(now, lease.0, out);
         }
         self.reply_done(from, token, out);
     }

@@ -142,6 +142,15 @@ fn what_a_group_has_read_and_then_taken_is_there() {
 }
 
 #[test]
+fn who_waits_is_given_the_oldest_of_what_an_aborted_group_gives_back() {
+    let mut bench = bench();
+    let held = ["b", "a"].map(|name| hold(&mut bench, 1, 1 + u64::from(name == "a"), None, &account(name)));
+    assert_eq!(bench.read(2, 1, Wait::Forever, &template!["account", ?str, ?i64]), []);
+    let aborted = bench.ask(1, 3, Request::Abort { leases: &held });
+    assert_eq!(aborted, [(2, 1, plain(tuple!["account", "a", 5i64])), (1, 3, Answer::Done)]);
+}
+
+#[test]
 fn nobody_ends_the_group_of_another_and_no_lease_is_ended_as_a_group() {
     let mut bench = bench();
     let held = hold(&mut bench, 1, 1, None, &account("a"));

@@ -36,10 +36,12 @@ impl Model {
     }
 
     pub(in super::super) fn abort(&mut self, from: u16, token: u64, leases: &[u64]) {
-        for lease in leases {
-            if self.is_free(from, *lease) {
-                self.fail(*lease, "never shown");
-            }
+        let own = leases.iter().filter(|lease| self.is_free(from, **lease));
+        let aged = own.filter_map(|lease| Some((self.stored[self.held(from, *lease)?].order, *lease)));
+        let mut leases: Vec<(u64, u64)> = aged.collect();
+        leases.sort_unstable();
+        for (_, lease) in leases {
+            self.fail(lease, "never shown");
         }
         self.reply(from, token, Answer::Done);
     }

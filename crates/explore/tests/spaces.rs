@@ -8,8 +8,7 @@ use std::path::Path;
 /// Schedules within which every defect is found.
 const BUDGET: u64 = 1_000;
 /// Seeds near which a defect is found that few schedules show, so that the search is short; any other would find it later.
-const NEAR: [(&str, u64); 3] =
-    [("said-before-sync", 450), ("put-not-fenced", 1_400), ("answered-before-it-came", 1_600)];
+const NEAR: [(&str, u64); 1] = [("answered-before-it-came", 13_300)];
 
 fn options(defect: Defect) -> Options {
     let first = NEAR.iter().find(|(name, _)| *name == defect.name()).map_or(0, |(_, seed)| *seed);
@@ -77,7 +76,7 @@ fn what_was_found_stays_mended() {
         assert!(report.failure.is_none() && report.requests > 1, "{name}: {report}");
         found += 1;
     }
-    assert_eq!(found, 3);
+    assert_eq!(found, 5);
 }
 
 #[test]

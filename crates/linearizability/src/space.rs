@@ -228,7 +228,7 @@ impl Space {
         Some(next)
     }
 
-    /// The states after a page was collected, if it can be this one.
+    /// The state after a page was collected, if it can be this one.
     fn collect(
         self,
         state: &[Stored],
@@ -237,31 +237,23 @@ impl Space {
         found: &[u32],
         is_all: bool,
     ) -> Option<Vec<Stored>> {
-        let mut left = found;
-        let matching: Vec<&Stored> = state.iter().filter(|stored| of.matches(stored)).collect();
-        if self.order == Order::OfPartitions {
-            // Those of each partition have to be its oldest.
-            let of_page = |partition| matching.iter().filter(move |stored| stored.partition == partition);
-            let partitions: BTreeSet<Partition> = matching.iter().map(|stored| stored.partition).collect();
-            let is_prefix = partitions.into_iter().all(|partition| {
-                let here: Vec<u32> = of_page(partition).map(|stored| stored.number).collect();
-                let given = found.iter().filter(|number| here.contains(number));
-                given.zip(&here).all(|(given, oldest)| given == oldest)
-            });
-            let are_there = found.iter().all(|number| matching.iter().any(|stored| stored.number == *number));
-            if !is_prefix || !are_there {
-                return None;
-            }
-            left = &[];
+        // What has one order, each by itself.
+        let mut ordered: BTreeMap<Option<Partition>, Vec<u32>> = BTreeMap::new();
+        for stored in state.iter().filter(|stored| of.matches(stored)) {
+            let order = (self.order == Order::OfPartitions).then_some(stored.partition);
+            ordered.entry(order).or_default().push(stored.number);
         }
-        for stored in matching.iter().take(left.len()) {
-            left = left.strip_prefix(&[stored.number])?;
-        }
-        if !left.is_empty() || (is_all && matching.len() != found.len()) {
-            return None;
-        }
+        let are_oldest = |numbers: &Vec<u32>| {
+            let given = found.iter().filter(|number| numbers.contains(number));
+            given.zip(numbers).all(|(given, oldest)| given == oldest)
+        };
+        let is_there = |number: &u32| ordered.values().any(|numbers| numbers.contains(number));
+        let matching: usize = ordered.values().map(Vec::len).sum();
+        let is_right = ordered.values().all(are_oldest)
+            && found.iter().all(is_there)
+            && (!is_all || matching == found.len());
         let stays = |stored: &&Stored| !(takes && found.contains(&stored.number));
-        Some(state.iter().filter(stays).copied().collect())
+        is_right.then(|| state.iter().filter(stays).copied().collect())
     }
 
     /// The states after something was found of which nobody was told.

@@ -29,6 +29,8 @@ impl Ledger {
                 self.leave_open((holder, token), asked_at, act, &mut leased);
             }
         }
+        leased.sort_unstable();
+        leased.dedup();
         // One after the other, as who waits is given each.
         for number in leased {
             self.happens(holder | GONE, self.clock, Act::End { holder: 0, leased: vec![number] });

@@ -1,7 +1,7 @@
 //! What clients are told of what happens in the space, and whether that is what has happened.
 //!
-//! Events have one order. So all watchers are told the same, whoever goes on behind a number misses nothing, each tuple's events follow each other as they can, and what was
-//! answered before something else was asked stands before it. (docs/design/0042-watch.md)
+//! Events have one order. So all watchers are told the same, whoever goes on behind a number misses nothing, each tuple's events follow each other as they
+//! can, and what was answered before something else was asked stands before it. (docs/design/0042-watch.md)
 
 use super::asking::number_of;
 use super::ledger::ANSWERED_ONCE;

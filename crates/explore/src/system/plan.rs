@@ -224,7 +224,11 @@ impl Drawn {
                 self.end(at, lasting, (node, Span::from_micros(notice)), sort == Sort::Stop);
             }
             Sort::Blackout => {
-                let all = (1..=self.nodes).map(NodeId).filter(|node| allowed_of(*node).crashes);
+                let all = (1..=self.nodes).map(NodeId).filter(|node| {
+                    sorts(allowed_of(*node))
+                        .iter()
+                        .any(|(weight, sort)| *sort == Sort::Blackout && *weight > 0)
+                });
                 let notice = Span::from_micros(chooser.below(lasting.0 / 1_000));
                 all.for_each(|node| self.end(at, lasting, (node, notice), false));
             }

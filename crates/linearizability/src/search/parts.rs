@@ -1,9 +1,9 @@
 //! Parts of an object that know nothing of each other.
 //!
-//! A history of several objects is linearizable exactly if that of each object is (Herlihy and Wing, theorem 1: linearizability is local), and so it is with parts of
-//! one object (Horn and Kroening, "Faster Linearizability Checking via P-Compositionality", FORTE 2015). Their proof knows one order between operations of different
-//! objects, that of answers and later questions. That an operation is not overtaken by what its client asks before the answer is another one, so parts between which
-//! there is such a pair are searched together.
+//! A history of several objects is linearizable exactly if that of each object is (Herlihy and Wing, theorem 1: linearizability is local), and so it is
+//! with parts of one object (Horn and Kroening, "Faster Linearizability Checking via P-Compositionality", FORTE 2015). Their proof knows one order between
+//! operations of different objects, that of answers and later questions. That an operation is not overtaken by what its client asks before the answer is
+//! another one, so parts between which there is such a pair are searched together.
 
 use super::{Event, Object};
 use std::collections::BTreeMap;

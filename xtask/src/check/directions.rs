@@ -189,6 +189,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ),
     ("conformance", &["identity", "testbed", "simulate", "quintet"]),
     ("documents", &[]),
+    ("tests-workload", &["contract", "tuple-space"]),
     ("tests-hosts", &["contract", "wire", "link", "stack", "runtime", "simulate", "testbed"]),
     (
         "fuzz",
@@ -209,7 +210,7 @@ const EDGES: &[(&str, &[&str])] = &[
 ];
 
 /// What tests of any crate may use besides, wherever they stand: they end in no program.
-const FOR_TESTS: [&str; 10] = [
+const FOR_TESTS: [&str; 11] = [
     "testbed",
     "identity",
     "session",
@@ -220,6 +221,7 @@ const FOR_TESTS: [&str; 10] = [
     "tuple-space",
     "launch",
     "linearizability",
+    "tests-workload",
 ];
 
 /// Dependencies that the list does not allow, rows that name what stands below them, crates without a row.

@@ -1,16 +1,13 @@
 //! A space with a log on simulated disks: it is ended at any moment, what was not durable is torn or lost, syncs fail. Then all that was
 //! acknowledged is there, and nothing was given twice.
 
-mod worker;
-
 use quintet_contract::{Address, Input, NodeId, Outbox, Port, Protocol, Random, Span, Time, Token};
 use quintet_durable::{LogNews, Logged, LoggedConfig};
 use quintet_simulate::{DiskModel, Hosted, LinkModel, Restart, ServiceModel, Simulation};
+use quintet_tests_workload::{Worker, account};
 use quintet_tuple_space::{Answer, Request, Space, SpaceConfig, Wait, template};
 use quintet_wire::Decode;
 use quintet_wire::registry::{LOG_NEWS, PORT_CALLERS, PORT_SPACE};
-use std::collections::BTreeMap;
-use worker::{Told, Worker};
 
 const SERVER: Address = Address { node: NodeId(0), port: PORT_SPACE };
 const CALLERS: Address = Address { node: NodeId(0), port: PORT_CALLERS };
@@ -106,7 +103,7 @@ impl Run {
         run.simulation.add(SERVER, server);
         for node in 1..=WORKERS {
             let me = Address { node: NodeId(node), port: PORT_SPACE };
-            run.simulation.add(me, Worker::new(SERVER, node, style.seed, 40, style.takes));
+            run.simulation.add(me, Worker::new(&[SERVER], node, style.seed, 40, style.takes));
             run.simulation.connect(SERVER, me, LinkModel::default());
         }
         run
@@ -203,61 +200,7 @@ fn explore(style: Style) -> Result<(), String> {
     run.simulation.set_services(ServiceModel::default());
     run.restart();
     let left = run.empty()?;
-    account(&run, &left)
-}
-
-/// Whether every item is where it can be.
-fn account(run: &Run, left: &[(String, i64)]) -> Result<(), String> {
-    let mut items: BTreeMap<i64, Item> = BTreeMap::new();
-    let mut lost_takes = 0u32;
-    for told in run.workers().flat_map(|worker| &worker.told) {
-        match *told {
-            Told::Begun(item) => items.entry(item).or_default().begun = true,
-            Told::Put(item) | Told::Read(item) => items.entry(item).or_default().is_durable = true,
-            Told::Taken(item) => {
-                let item = items.entry(item).or_default();
-                (item.is_durable, item.taken) = (true, item.taken + 1);
-            }
-            Told::FinishBegun(item) => {
-                let item = items.entry(item).or_default();
-                (item.is_durable, item.finish_begun) = (true, true);
-            }
-            Told::Finished(item) => items.entry(item).or_default().finished += 1,
-            Told::TakeLost => lost_takes += 1,
-        }
-    }
-    for (name, item) in left {
-        let item = items.entry(*item).or_default();
-        *(if name == "done" { &mut item.done_left } else { &mut item.left }) += 1;
-    }
-    let mut missing = 0;
-    for (number, item) in &items {
-        let found = item.taken + item.left + item.done_left;
-        let is_wrong = !item.begun
-            || found > 1
-            || item.finished > 1
-            || (item.finished == 1 && item.done_left != 1)
-            || (item.done_left == 1 && !item.finish_begun);
-        if is_wrong {
-            return Err(format!("item {number} is found {found} times: {item:?}"));
-        }
-        missing += u32::from(item.is_durable && found == 0);
-    }
-    match missing > lost_takes {
-        true => Err(format!("{missing} items are missing, and {lost_takes} takes may have them")),
-        false => Ok(()),
-    }
-}
-
-#[derive(Clone, Copy, Default, Debug)]
-struct Item {
-    begun: bool,
-    is_durable: bool,
-    finish_begun: bool,
-    taken: u32,
-    finished: u32,
-    left: u32,
-    done_left: u32,
+    account(run.workers().flat_map(Worker::told), &left, 0)
 }
 
 fn explore_all(seeds: core::ops::Range<u64>) {

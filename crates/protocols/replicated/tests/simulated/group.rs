@@ -1,6 +1,5 @@
 //! Three replicas, their clients, and what befalls them.
 
-use crate::worker::Worker;
 use quintet_contract::{
     Address, Frame, Incarnation, Input, NodeId, Outbox, PeerChange, Port, Protocol, Random, Span, Time, Token,
 };
@@ -8,6 +7,7 @@ use quintet_durable::LogNews;
 use quintet_replicated::codec::LEADER;
 use quintet_replicated::{Replicated, ReplicatedConfig};
 use quintet_simulate::{DiskModel, Hosted, LinkModel, Restart, ServiceModel, Simulation};
+use quintet_tests_workload::{Worker, account};
 use quintet_tuple_space::{Answer, Request, Space, SpaceConfig, Value, Wait, template};
 use quintet_wire::Decode;
 use quintet_wire::registry::{DISK_DONE, DISK_REPLACE, LOG_NEWS, PORT_CALLERS, PORT_DISK, PORT_SPACE, USER};
@@ -212,7 +212,8 @@ impl Group {
         let all: Vec<Address> = (0..REPLICAS).map(replica).collect();
         for worker in FIRST_WORKER..FIRST_WORKER + WORKERS {
             let me = Address { node: NodeId(worker), port: PORT_SPACE };
-            group.simulation.add(me, Worker::new(&all, worker, style.seed, 60, style.takes));
+            let worker = Worker::new(&all, worker, style.seed, 60, style.takes).with_elsewhere(LEADER);
+            group.simulation.add(me, worker);
             all.iter().for_each(|replica| group.simulation.connect(*replica, me, client_link));
         }
         let keeper = Keeper {
@@ -251,7 +252,12 @@ impl Group {
         self.simulation.get::<Machine>(replica(node)).map(|machine| &machine.inner)
     }
 
-    pub(crate) fn workers(&self) -> impl Iterator<Item = &Worker> {
+    /// Whether what workers were told, and what is left, fits.
+    pub(crate) fn account(&self, left: &[(String, i64)]) -> Result<(), String> {
+        account(self.workers().flat_map(Worker::told), left, self.lost_takes())
+    }
+
+    fn workers(&self) -> impl Iterator<Item = &Worker> {
         (FIRST_WORKER..FIRST_WORKER + WORKERS)
             .filter_map(|node| self.simulation.get(Address { node: NodeId(node), port: PORT_SPACE }))
     }
@@ -400,7 +406,7 @@ impl Group {
     }
 
     /// Takes that the keeper has no answer to.
-    pub(crate) fn lost_takes(&self) -> u32 {
+    fn lost_takes(&self) -> u32 {
         self.simulation.get::<Keeper>(KEEPER).map_or(0, |keeper| keeper.lost_takes)
     }
 

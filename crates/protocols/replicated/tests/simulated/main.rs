@@ -1,11 +1,8 @@
 //! A space of three replicas on simulated machines: they end at any moment, with their disks or without, are cut off from each other in one direction or
 //! both, and hear each other late, twice or not at all. Then all that was acknowledged is there, nothing was given twice, and the replicas are in one state.
 
-mod account;
 mod group;
-mod worker;
 
-use account::account;
 use group::{Group, Style};
 use quintet_contract::Span;
 
@@ -20,7 +17,7 @@ fn explore(style: Style) -> Result<(), String> {
     group.until("somebody was never answered", Group::all_done)?;
     let left = group.empty()?;
     group.until("the replicas do not come to one index", Group::is_level)?;
-    account(&group, &left)
+    group.account(&left)
 }
 
 fn explore_all(seeds: core::ops::Range<u64>) {
@@ -38,7 +35,7 @@ fn three_replicas_agree_on_a_put_and_a_take() {
     group.until("somebody was never answered", Group::all_done).expect("they are answered");
     let left = group.empty().expect("it is emptied");
     assert!(!left.is_empty());
-    account(&group, &left).expect("everything is where it was put");
+    group.account(&left).expect("everything is where it was put");
 }
 
 #[test]

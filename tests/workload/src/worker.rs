@@ -1,9 +1,8 @@
 //! A client that puts, takes and does tasks, one request at a time, and writes down what it was told.
 
 use quintet_contract::{
-    Address, Frame, Input, Outbox, PeerChange, Protocol, Random, SendError, Span, Time, Token,
+    Address, Frame, Input, Kind, Outbox, PeerChange, Protocol, Random, SendError, Span, Time, Token,
 };
-use quintet_replicated::codec::LEADER;
 use quintet_tuple_space::{
     Answer, LeaseId, Request, RequestError, Template, Tuple, Value, Wait, template, tuple,
 };
@@ -21,7 +20,7 @@ enum Asked {
 
 /// What it was told, in its order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Told {
+pub enum Told {
     /// A put was begun; it may be there.
     Begun(i64),
     /// It is there for good, or somebody has it.
@@ -38,9 +37,12 @@ pub(crate) enum Told {
     TakeLost,
 }
 
-pub(crate) struct Worker {
-    /// The replicas, and which of them are linked.
-    replicas: Vec<(Address, bool)>,
+/// One client. It asks one server after the other, from one whose link has ended on.
+pub struct Worker {
+    /// The servers, and which of them are linked.
+    servers: Vec<(Address, bool)>,
+    /// By frames of this kind a server says that another one is to be asked.
+    elsewhere: Option<Kind>,
     /// Which of them it asks.
     asks: usize,
     random: Random,
@@ -52,13 +54,16 @@ pub(crate) struct Worker {
     asked: Option<Asked>,
     lease: Option<(LeaseId, i64)>,
     due: Option<Time>,
-    pub(crate) told: Vec<Told>,
+    told: Vec<Told>,
 }
 
 impl Worker {
-    pub(crate) fn new(replicas: &[Address], me: u16, seed: u64, operations: u32, takes: bool) -> Worker {
+    /// Of these servers, and of this node. It begins so many operations, plain takes among them or not.
+    #[must_use]
+    pub fn new(servers: &[Address], me: u16, seed: u64, operations: u32, takes: bool) -> Worker {
         Worker {
-            replicas: replicas.iter().map(|replica| (*replica, false)).collect(),
+            servers: servers.iter().map(|server| (*server, false)).collect(),
+            elsewhere: None,
             asks: 0,
             random: Random::new(seed, u64::from(me)),
             takes,
@@ -72,12 +77,26 @@ impl Worker {
         }
     }
 
-    pub(crate) fn is_done(&self) -> bool {
+    /// The same, with frames of this kind by which a server says that another one is to be asked.
+    #[must_use]
+    pub fn with_elsewhere(self, kind: Kind) -> Worker {
+        Worker { elsewhere: Some(kind), ..self }
+    }
+
+    /// What it was told, in its order.
+    #[must_use]
+    pub fn told(&self) -> &[Told] {
+        &self.told
+    }
+
+    /// Whether it has nothing more to ask, and waits for nothing.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
         self.left == 0 && self.asked.is_none() && self.lease.is_none()
     }
 
     fn begin(&mut self, out: &mut dyn Outbox) {
-        if !self.replicas[self.asks].1 || self.asked.is_some() || (self.left == 0 && self.lease.is_none()) {
+        if !self.servers[self.asks].1 || self.asked.is_some() || (self.left == 0 && self.lease.is_none()) {
             return;
         }
         self.left = self.left.saturating_sub(1);
@@ -121,24 +140,24 @@ impl Worker {
         // One at a time: all that were answered before are settled.
         let token = Token(self.next_token);
         self.next_token += 1;
-        match request.send(out, self.replicas[self.asks].0, token, token) {
+        match request.send(out, self.servers[self.asks].0, token, token) {
             Ok(()) | Err(RequestError::Link(SendError::Unreachable)) => {}
             Err(error) => panic!("a link of these runs takes everything: {error:?}"),
         }
     }
 
-    /// Asks another replica in a while. What was asked was not done, or nobody says so.
+    /// Asks the next server in a while. What was asked was not done, or nobody says so.
     fn turn(&mut self, now: Time, was_done: bool) {
         if self.asked.take() == Some(Asked::Take) && was_done {
             self.told.push(Told::TakeLost);
         }
         self.lease = None;
-        self.asks = (self.asks + 1) % self.replicas.len();
+        self.asks = (self.asks + 1) % self.servers.len();
         self.due = Some(now + Span::from_micros(1_000 + self.random.below(20_000)));
     }
 
     fn hear(&mut self, now: Time, frame: Frame<'_>) {
-        if frame.kind == LEADER {
+        if Some(frame.kind) == self.elsewhere {
             if frame.token == Token(self.next_token - 1) && self.asked.is_some() {
                 self.turn(now, false);
             }
@@ -178,11 +197,11 @@ fn item(tuple: &Tuple) -> i64 {
 impl Protocol for Worker {
     fn handle(&mut self, now: Time, input: Input<'_>, out: &mut dyn Outbox) {
         match input {
-            Input::Frame(from, frame) if from == self.replicas[self.asks].0 => self.hear(now, frame),
+            Input::Frame(from, frame) if from == self.servers[self.asks].0 => self.hear(now, frame),
             Input::Peer(peer, change) => {
                 let is_up = matches!(change, PeerChange::Up { .. });
-                let Some(at) = self.replicas.iter().position(|(replica, _)| *replica == peer) else { return };
-                self.replicas[at].1 = is_up;
+                let Some(at) = self.servers.iter().position(|(server, _)| *server == peer) else { return };
+                self.servers[at].1 = is_up;
                 match at == self.asks {
                     true if is_up => self.begin(out),
                     true => self.turn(now, true),
@@ -191,7 +210,7 @@ impl Protocol for Worker {
             }
             Input::Wake if self.due.is_some_and(|due| due <= now) => {
                 self.due = None;
-                match self.replicas[self.asks].1 {
+                match self.servers[self.asks].1 {
                     true => self.begin(out),
                     false => self.turn(now, true),
                 }

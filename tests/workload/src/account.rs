@@ -1,6 +1,5 @@
 //! Whether every item is where it can be.
 
-use crate::group::Group;
 use crate::worker::Told;
 use std::collections::BTreeMap;
 
@@ -15,11 +14,18 @@ struct Item {
     done_left: u32,
 }
 
-/// Whether what workers were told, and what is left, fits.
-pub(crate) fn account(group: &Group, left: &[(String, i64)]) -> Result<(), String> {
+/// Whether what workers were told, and what is left in the space, fits. Beside those that workers know of, so many takes may have taken something without anybody
+/// being told.
+///
+/// # Errors
+/// Which item is lost, or found twice.
+pub fn account<'a>(
+    told: impl IntoIterator<Item = &'a Told>,
+    left: &[(String, i64)],
+    mut lost_takes: u32,
+) -> Result<(), String> {
     let mut items: BTreeMap<i64, Item> = BTreeMap::new();
-    let mut lost_takes = group.lost_takes();
-    for told in group.workers().flat_map(|worker| &worker.told) {
+    for told in told {
         match *told {
             Told::Begun(item) => items.entry(item).or_default().begun = true,
             Told::Put(item) | Told::Read(item) => items.entry(item).or_default().is_durable = true,

@@ -63,7 +63,7 @@ pub fn managers(data: &[u8]) {
     let Some((me, mut rest)) = data.split_first() else { return };
     let at: Vec<Address> = [0, 1, 2].map(|node| Address::new(node, 16)).to_vec();
     let (callers, me) = (Address::new(9, 1), me % 3);
-    let (addresses, spaces) = (vec![String::new(); 3], SpacesConfig { max_spaces: 2, max_bytes: 512 });
+    let (addresses, spaces) = (vec!["place".to_owned(); 3], SpacesConfig { max_spaces: 2, max_bytes: 512 });
     let config = ManagersConfig { managers: at.clone(), addresses, me, seed: 0, spread_after: 1, told: None };
     let mut manager = Manager::new(limits(), spaces, &config);
     let mut router = Router::new(RouterConfig { callers, managers: at.clone(), loss: |_| Code::PeerDied });

@@ -31,7 +31,8 @@ use usage::Usages;
 pub struct ManagersConfig {
     /// All of them, the one with the directory first; [`MAX_MANAGERS`](crate::codec::MAX_MANAGERS) at most.
     pub managers: Vec<Address>,
-    /// Where each listens, as clients are told; empty texts where nobody has to know.
+    /// Where each listens, as clients are told; empty texts where nobody has to know. With addresses they are in processes of their own, and nothing is
+    /// done before all have said that they are of one space.
     pub addresses: Vec<String>,
     /// Which one this is.
     pub me: u8,
@@ -93,6 +94,9 @@ impl Manager {
         assert_eq!(managers.addresses.len(), number, "each has an address, an empty one perhaps");
         let number = u8::try_from(number).expect("at most MAX_MANAGERS");
         let is_first = managers.me == 0;
+        // Those of one process were told the same.
+        let are_apart = managers.addresses.iter().any(|address| !address.is_empty());
+        let asks = |other: &u8| are_apart && *other != managers.me;
         let spaces = if is_first { spaces } else { SpacesConfig { max_spaces: 0, ..spaces } };
         let mut spaces = Spaces::new(space, spaces);
         let placement = Placement::new(managers.seed, number);
@@ -104,7 +108,7 @@ impl Manager {
             me: managers.me,
             managers: managers.managers.clone(),
             addresses: managers.addresses.clone(),
-            fellows: Fellows::new((0..number).filter(|other| *other != managers.me), managers.told),
+            fellows: Fellows::new((0..number).filter(asks), managers.told),
             admitted: PeerMap::new(),
             incoming: BTreeMap::new(),
             early: Vec::new(),
@@ -258,7 +262,10 @@ impl Manager {
 
     fn peer_change(&mut self, now: Time, peer: Address, change: &PeerChange, out: &mut dyn Outbox) {
         match (self.fellow(peer), change) {
-            (Some(manager), PeerChange::Up { .. }) => self.greet(manager, out),
+            (Some(manager), PeerChange::Up { .. }) => {
+                self.greet(manager, out);
+                self.flush(manager, out);
+            }
             (Some(manager), PeerChange::Down(cause)) => self.fellow_down(manager, *cause, out),
             (None, change) => {
                 if matches!(change, PeerChange::Down(_)) {

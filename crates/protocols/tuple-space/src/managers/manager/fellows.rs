@@ -1,6 +1,6 @@
 //! The other managers: whether all of them are there and of the same space, and what is answered once one of them is gone.
 //!
-//! No request is done before all managers have said to each other that they are of one space: a tuple that moves has somewhere to go. One that is gone
+//! No request is done before all managers that are in processes of their own have said to each other that they are of one space: a tuple that moves has somewhere to go. One that is gone
 //! takes its tuples with it, so that no answer of the others would be one of the whole space: from then on they answer everything with its name.
 
 use super::{Manager, Sent};
@@ -49,8 +49,11 @@ impl Fellows {
 }
 
 impl Manager {
-    /// Asks another manager, to which there is a link now, whether it is of the same space.
+    /// Asks another manager, to which there is a link now, whether it is of the same space, unless that is known.
     pub(super) fn greet(&mut self, manager: u8, out: &mut dyn Outbox) {
+        if !self.fellows.missing.contains(&manager) {
+            return;
+        }
         let token = self.ask(Sent::Join(manager));
         let managers = u8::try_from(self.managers.len()).expect("at most MAX_MANAGERS");
         let body = encode_to_vec(&Route::Join { managers, seed: self.placement().seed() });

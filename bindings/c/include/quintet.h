@@ -39,6 +39,16 @@
 #define QUINTET_MAX_DIMENSIONS 32
 
 /**
+ * For where a watch begins: with what happens from now on.
+ */
+#define QUINTET_SINCE_NOW UINT64_MAX
+
+/**
+ * For where a watch begins: with the tuples that can be taken now, oldest first, and what happens after that.
+ */
+#define QUINTET_SINCE_START (UINT64_MAX - 1)
+
+/**
  * For a rank: the handlers of any process.
  */
 #define QUINTET_ANY_RANK -1
@@ -154,6 +164,40 @@ typedef enum {
 } quintet_type;
 
 /**
+ * What happened to a tuple.
+ */
+typedef enum {
+    /**
+     * It came.
+     */
+    QUINTET_CHANGE_PUT = 0,
+    /**
+     * A plain take has it, or a replacement, whose tuples come next.
+     */
+    QUINTET_CHANGE_TAKEN = 1,
+    /**
+     * It is hidden under a lease, or under a group.
+     */
+    QUINTET_CHANGE_LEASED = 2,
+    /**
+     * It can be taken again, at its old place.
+     */
+    QUINTET_CHANGE_RETURNED = 3,
+    /**
+     * It is gone: its lease was acknowledged, or its group has happened.
+     */
+    QUINTET_CHANGE_DONE = 4,
+    /**
+     * It is gone: its leases ended too often without an acknowledgement, and a dead letter comes in its place.
+     */
+    QUINTET_CHANGE_FAILED = 5,
+    /**
+     * It was there when the watch began.
+     */
+    QUINTET_CHANGE_THERE = 6,
+} quintet_change;
+
+/**
  * What one end of a range is.
  */
 typedef enum {
@@ -235,6 +279,11 @@ typedef struct quintet_spaces quintet_spaces;
  * A tuple or a template.
  */
 typedef struct quintet_tuple quintet_tuple;
+
+/**
+ * What happens to tuples of a space. Any threads may use it at once.
+ */
+typedef struct quintet_watch quintet_watch;
 
 /**
  * Asks the program whether a wait is to end. It must not call the library, nor throw.
@@ -448,6 +497,28 @@ typedef struct {
      */
     uint64_t reserved[4];
 } quintet_row;
+
+/**
+ * Something that happened to a tuple.
+ */
+typedef struct {
+    /**
+     * Its place in the order of all events of the space. Numbers go up, not always by one.
+     */
+    uint64_t number;
+    /**
+     * Which tuple: its place in the order in which tuples were put.
+     */
+    uint64_t age;
+    /**
+     * What happened to it.
+     */
+    quintet_change change;
+    /**
+     * Zero; later versions may have more.
+     */
+    uint64_t reserved[4];
+} quintet_event;
 
 typedef quintet_pending **PendingPlace;
 
@@ -1204,6 +1275,50 @@ quintet_status quintet_space_copy_collect_into(quintet_space *space,
                                                quintet_space *into,
                                                const quintet_tuple *wanted,
                                                uint64_t *count);
+
+/**
+ * Begins to watch the tuples that match `wanted`, or all where that is NULL; the template may be freed at once. `since` is where: `QUINTET_SINCE_NOW`, and events count
+ * from when this returns; `QUINTET_SINCE_START`, and the tuples that are there are gathered first; or the number of an event, behind which it goes on.
+ *
+ * Fails with `QUINTET_BAD_VALUE` for what is no template, and of a space with several managers; `QUINTET_TOO_OLD`; `QUINTET_MALFORMED` of a server from before watches.
+ * Of a number the space says so to `quintet_watch_next`.
+ */
+quintet_status quintet_space_watch(quintet_space *space,
+                                   const quintet_tuple *wanted,
+                                   uint64_t since,
+                                   quintet_watch **watch);
+
+/**
+ * The next event, and its tuple, which is freed with `quintet_tuple_free`; NULL, with `QUINTET_OK`, if none comes within the timeout, and once the watch is over. With a timeout of 0
+ * it does not wait: it gives what has come. `event` may be NULL.
+ *
+ * Fails with `QUINTET_TOO_OLD`, or as the connection does; then the watch is over. With `QUINTET_CANCELLED` if the program interrupted the wait; no event is lost.
+ */
+quintet_status quintet_watch_next(quintet_watch *watch,
+                                  int64_t timeout_ms,
+                                  quintet_event *event,
+                                  quintet_tuple **tuple);
+
+/**
+ * Behind which number whoever comes back goes on: that of the last event which was given, or a later one up to which there was none. 0 until all tuples were given
+ * that were there.
+ */
+quintet_status quintet_watch_number(quintet_watch *watch,
+                                    uint64_t *number);
+
+/**
+ * The lab's descriptor for the program's own event loop, as `quintet_lab_descriptor` gives it: it is readable while `quintet_lab_progress` has something to do, an event that has
+ * come for example. It is good until the lab is freed.
+ *
+ * Fails with `QUINTET_RESOURCE` if the system refuses a descriptor.
+ */
+quintet_status quintet_watch_descriptor(quintet_watch *watch,
+                                        int *descriptor);
+
+/**
+ * Frees a watch. NULL is left alone.
+ */
+void quintet_watch_free(quintet_watch *watch);
 
 /**
  * Takes the oldest matching tuple under a lease, waiting for one. To be freed with `quintet_lease_free`.

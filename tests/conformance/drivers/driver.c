@@ -41,6 +41,11 @@ static int64_t next_limit(void) {
 
 /* "QUINTET_TIMED_OUT" is `TimedOut`. */
 static void say_error(quintet_status status) {
+    if (cannot_say != NULL) {
+        printf("%lu cannot %s\n", step, cannot_say);
+        cannot_say = NULL;
+        return;
+    }
     printf("%lu error ", step);
     const char *name = quintet_status_name((int)status) + strlen("QUINTET");
     for (; *name != 0; name++) {

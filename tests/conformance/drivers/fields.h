@@ -91,6 +91,9 @@ static inline quintet_status add_scalar(quintet_tuple *tuple, quintet_type type,
     }
 }
 
+/* What this interface has no word for, where a field is that. */
+static const char *cannot_say;
+
 static inline quintet_status add_field(quintet_tuple *tuple, char *token);
 
 /* `from~i64:...~below~i64:...` or `prefix~text:...`; the text is written over. */
@@ -106,6 +109,11 @@ static inline quintet_status add_range(quintet_tuple *tuple, char *token) {
         if (strcmp(end, "prefix") == 0) {
             size_t length;
             bool is_text = strncmp(value, "text:", 5) == 0;
+            if (!is_text && strncmp(value, "binary:", 7) != 0) {
+                cannot_say = "a prefix of what is no text and no bytes: C has none";
+                quintet_tuple_free(bounds);
+                return QUINTET_BAD_VALUE;
+            }
             unsigned char *bytes = read_bytes(strchr(value, ':') + 1, &length);
             status = is_text ? quintet_tuple_add_string_prefix(tuple, (const char *)bytes, length)
                              : quintet_tuple_add_bytes_prefix(tuple, bytes, length);

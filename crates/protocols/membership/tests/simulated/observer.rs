@@ -32,8 +32,6 @@ pub struct Observer {
     gone: BTreeSet<String>,
     /// Spaces of which some machine has seen that they went.
     unkept: BTreeSet<String>,
-    /// How often some machine has seen a replica become ready that had taken another's place.
-    pub readied: u64,
     /// What does not hold.
     pub violation: Option<String>,
 }
@@ -83,9 +81,6 @@ impl Observer {
             }
             if let Change::RemoveSpace(name, _) = change {
                 self.unkept.insert(name.clone());
-            }
-            if let Change::ReplicaReady(..) = change {
-                self.readied += 1;
             }
             let change = format!("{change:?}");
             let known = self.views.entry(number).or_insert_with(|| change.clone()).clone();

@@ -29,6 +29,8 @@ struct Pair {
     watched: [u32; 2],
     /// How many groups have happened that took something, and how many that did not as something was gone.
     groups: [u32; 2],
+    /// Whether several requests that a full link held back were done in one input that made an index: which of them found it, the model cannot know.
+    is_unknown: bool,
     /// Whether a request has waited for an index.
     half_built: bool,
     /// Whether a request has had to go on in another turn.
@@ -48,6 +50,7 @@ impl Pair {
             number: 0,
             watched: [0; 2],
             groups: [0; 2],
+            is_unknown: false,
             half_built: false,
             is_scanned: false,
         }
@@ -116,7 +119,9 @@ impl Pair {
             Step::Writable => {
                 self.model.full.remove(&from);
                 let sent = self.bench.writable(from);
+                let before = self.model.indexes.clone();
                 self.look();
+                self.is_unknown = sent.len() > 1 && self.model.indexes != before;
                 (sent, self.input(|model| model.writable(from)))
             }
             Step::Down => (self.bench.down(from), self.input(|model| model.down(from))),
@@ -309,6 +314,9 @@ fn without_texts(sent: &[Sent]) -> Vec<Sent> {
 fn compare(pair: &mut Pair, steps: &Steps) -> Result<(), TestCaseError> {
     for (number, (from, settled_back, step)) in steps.iter().enumerate() {
         let (sent, expected) = pair.step(*from, *settled_back, step);
+        if pair.is_unknown {
+            return Ok(());
+        }
         pair.remember_leases(&sent);
         prop_assert_eq!(without_texts(&sent), expected, "step {}: {:?} of {}", number, step, from);
         let due = pair.bench.space.timers.first();

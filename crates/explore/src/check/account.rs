@@ -160,6 +160,12 @@ impl Life<'_> {
         matches!(self.put.fate, Fate::Answered(_, Outcome::Refused(_)))
     }
 
+    /// Whether an acknowledgement that was not refused was sent by then. A client may have meant another lease of that number, of an earlier life of the
+    /// manager, and have said before it knew of its own.
+    pub(super) fn may_be_acknowledged(&self, by: Time) -> bool {
+        self.acknowledged.iter().any(|request| request.sent <= by)
+    }
+
     /// Everything that ended it for good: there may be one.
     pub(super) fn finals(&self, lives: &Lives<'_>) -> Vec<Final> {
         let plain = self.deliveries.iter().filter_map(|delivery| match delivery.kind {

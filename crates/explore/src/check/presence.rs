@@ -82,7 +82,7 @@ impl<'a> Presence<'a> {
     /// Whether a tuple is sure to be there for all from `from` to `to`.
     pub(super) fn is_there(&self, tuple: &Life<'_>, from: Time, to: Time) -> bool {
         let is_put = matches!(tuple.put.fate, Fate::Answered(at, Outcome::Done) if at <= from);
-        is_put && self.is_free(tuple, from, to)
+        is_put && !tuple.may_be_acknowledged(to) && self.is_free(tuple, from, to)
     }
 
     /// Whether no tuple is there where the space says so, and as many as it counts.

@@ -346,20 +346,14 @@ mod tests {
 
     #[test]
     fn ranges_are_written_as_in_rust_and_prefixes_with_three_points() {
-        for text in [
-            "3..7",
-            "3..=7",
-            "3..",
-            "..7",
-            "..=-0.5",
-            "1.5..2.5",
-            "\"a\"..\"c\"",
-            "\"se\"...",
-            "3u8.., \"x\"",
-        ] {
+        for text in
+            ["3..7", "3..=7", "3..", "..7", "..=-0.5", "1.5..2.5", "\"a\"..\"c\"", "\"se\"...", "3.., \"x\""]
+        {
             assert_eq!(closed(text), format!("({text})"));
         }
         assert_eq!(closed("( 'a' .. 'b' , 3 ..= 4 )"), "(\"a\"..\"b\", 3..=4)");
+        let typed = parse("3u8..").unwrap();
+        assert_eq!(Template::new(typed.fields).unwrap(), template![Field::range(3u8..)]);
         let pattern = parse("\"a\"..., 1.., ...").unwrap();
         assert!(pattern.is_open && pattern.fields.len() == 2);
         let types = [Type::Text, Type::Scalar(ElementType::I64), Type::Text];

@@ -166,7 +166,7 @@ impl Ledger {
     pub(super) fn stage(&self) -> Stage {
         match self.phase {
             PASSING => Stage::Working,
-            ..=EMPTYING => Stage::Ending,
+            1..=EMPTYING => Stage::Ending,
             _ => Stage::Reading,
         }
     }

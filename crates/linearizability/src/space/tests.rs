@@ -152,7 +152,7 @@ fn what_a_client_was_not_told_before_its_end_is_one_of_what_it_may_be() {
     assert!(!with(&[], &[None]));
     let lease = untold(Purpose::Lease, &[]);
     assert!(with(&[lease.clone(), end(&[])], &[None, Some(1), None]), "it comes back");
-    assert!(!with(&[lease.clone()], &[None, Some(1)]), "nothing brings it back");
+    assert!(!with(std::slice::from_ref(&lease), &[None, Some(1)]), "nothing brings it back");
     assert!(!with(&[lease, end(&[])], &[None, Some(1), Some(1)]));
     assert!(with(&[untold(Purpose::Take, &[5])], &[Some(5), None]), "replaced");
     assert!(!with(&[untold(Purpose::Take, &[5])], &[Some(5), Some(1)]), "replaced, and there as well");

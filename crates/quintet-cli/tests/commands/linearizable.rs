@@ -202,7 +202,6 @@ fn judge(history: &History) {
 }
 
 #[test]
-#[ignore = "an order of so many answers of calls at the same time may take minutes to find"]
 fn what_clients_see_of_a_logged_space_is_one_space_though_its_server_is_killed() {
     let folder = TempDir::new().expect("a folder");
     let (socket, log) = (folder.path().join("s"), folder.path().join("log"));

@@ -151,7 +151,12 @@ impl Lab {
     /// # Errors
     /// As [`Lab::named_space`].
     pub(crate) fn meaning(self, name: &SpaceName) -> Result<Lab, Error> {
-        let (number, name) = self.named_space(name.as_str())?.numbered().expect("it has a name");
+        let space = self.named_space(name.as_str())?;
+        // Machines keep it since a moment ago: it has a connection of its own.
+        if !space.lab().is_same(&self) {
+            return Ok(space.lab().clone());
+        }
+        let (number, name) = space.numbered().expect("it has a name");
         self.shared.meant.get_or_init(|| (number, name));
         Ok(self)
     }

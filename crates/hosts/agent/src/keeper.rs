@@ -169,6 +169,7 @@ impl Keeper {
         while !self.is_ending {
             if self.upkeep.look() && self.unwritten.is_some() {
                 self.write_record();
+                self.keep_spaces();
             }
             match inbox.recv_timeout(self.upkeep.wait()) {
                 Ok(Inbox::Frame(frame)) => self.take(&frame)?,

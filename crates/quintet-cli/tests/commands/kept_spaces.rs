@@ -306,6 +306,7 @@ fn another_machine_takes_the_place_of_one_that_is_lost_under_a_client() {
     a.is_refused(&["leave", "c"], 65, &["quintet space move"]);
     let shown = a.does(&moved("orders", "c", "d"));
     assert!(shown.contains("a, b, d"), "{shown}");
+    a.is_refused(&moved("orders", "c", "d"), 65, &["c does not keep orders"]);
     // Its machine comes back: what it had is nobody's any more.
     c.up();
     wait_until(|| kept(&c).is_empty());

@@ -43,10 +43,12 @@ impl Keeper {
         self.unwritten = trouble;
     }
 
-    /// This machine keeps the spaces that the view says, unless that is older than what is remembered.
+    /// This machine keeps the spaces that the view says, unless that is older than what is remembered, or is not remembered: the next agent here would follow the
+    /// view before, and be a replica with those that were replaced since.
     pub(super) fn keep_spaces(&mut self) {
         let (own, is_latest, is_behind) = (self.record.node, self.is_current(), self.is_behind());
-        if let Some(kept) = self.kept.as_mut().filter(|_| !is_behind) {
+        let is_remembered = self.unwritten.is_none();
+        if let Some(kept) = self.kept.as_mut().filter(|_| !is_behind && is_remembered) {
             kept.follow(own, &self.view, is_latest);
         }
     }

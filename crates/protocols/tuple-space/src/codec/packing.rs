@@ -150,23 +150,25 @@ pub(super) fn beginning(packed: &[u8], most: usize) -> Vec<u8> {
 /// Appends what one sequence stands for, up to so many bytes in all; none at the end of the block.
 fn unpack_sequence(rest: &mut &[u8], bytes: &mut Vec<u8>, most: usize) -> Option<()> {
     let token = *rest.split_off_first()?;
-    let number = sequence_length(token >> 4, rest)?;
+    // More than is there is no length of a block.
+    let number = sequence_length(token >> 4, rest, rest.len())?;
     let literals = rest.split_off(..number.min(rest.len()))?;
     bytes.extend_from_slice(&literals[..literals.len().min(most - bytes.len())]);
     let distance = usize::from(u16::from_le_bytes(*rest.split_off(..2)?.first_chunk()?));
     let start = bytes.len().checked_sub(distance).filter(|_| distance > 0)?;
-    let repeated = sequence_length(token & 15, rest)? + 4;
+    let repeated = sequence_length(token & 15, rest, most)? + 4;
     for at in start..start.saturating_add(repeated.min(most - bytes.len())) {
         bytes.push(bytes[at]);
     }
     Some(())
 }
 
-/// A length of four bits, and the bytes that follow if it is 15, up to one that is not 255.
-fn sequence_length(start: u8, rest: &mut &[u8]) -> Option<usize> {
+/// A length of four bits, and the bytes that follow if it is 15, up to one that is not 255, or by which it is more than `most`: however long a block says that it is, no more of it is
+/// read.
+fn sequence_length(start: u8, rest: &mut &[u8], most: usize) -> Option<usize> {
     let mut length = usize::from(start);
     let mut goes_on = start == 15;
-    while goes_on {
+    while goes_on && length <= most {
         let more = *rest.split_off_first()?;
         length += usize::from(more);
         goes_on = more == u8::MAX;

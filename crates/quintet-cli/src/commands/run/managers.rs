@@ -65,16 +65,16 @@ impl PlacedManagers<'_> {
         let listen: Vec<LinkAddress> = listen.iter().map(|address| at_port(address, ports[0])).collect();
         let server = Server::start_at(&listen, &config)?;
         let mut started = Vec::new();
-        for ((machine, port), number) in others.iter().zip(2..) {
-            match machine.serve(self.manager(number, *port, &places, &config)) {
-                Ok(process) => started.push((machine, process)),
-                Err(error) => {
-                    started.iter().for_each(|(machine, process)| machine.stop(*process));
-                    return Err(error);
-                }
+        let mut start_all = || {
+            for ((machine, port), number) in others.iter().zip(2..) {
+                started.push((machine, machine.serve(self.manager(number, *port, &places, &config))?));
             }
+            wait_for_all(&heard)
+        };
+        if let Err(error) = start_all() {
+            started.iter().for_each(|(machine, process)| machine.stop(*process));
+            return Err(error);
         }
-        wait_for_all(&heard)?;
         let names: Vec<&str> = others.iter().map(|(machine, _)| machine.name()).collect();
         self.printer.say(&format!("managers of the space: here, {}", names.join(", ")));
         self.tell_of_losses(heard);

@@ -26,6 +26,12 @@ impl Cluster {
         let membership = agent.membership(true).map_err(refused)?;
         let space = self.agreed(&membership, name)?;
         let (from_node, to_node) = (member(&membership, from)?, member(&membership, to)?);
+        // That it was replaced by this very one before would be as good as done to the members.
+        if space.place(from_node).is_none() {
+            let text =
+                format!("{from} does not keep {name}: quintet space show {name} says which machines do");
+            return Err(Error::new(Code::BadValue, text));
+        }
         if membership.news.suspects.iter().any(|suspect| suspect.node == to_node) {
             let text = format!("{to} is not up: start its agent with quintet up, or choose another machine");
             return Err(Error::new(Code::Unreachable, text));

@@ -86,7 +86,7 @@ impl Manager {
     pub(super) fn joined(&mut self, manager: u8, frame: &Frame<'_>, out: &mut dyn Outbox) {
         if frame.kind == DONE {
             self.fellows.missing.remove(&manager);
-            if self.fellows.missing.is_empty() {
+            if self.fellows.missing.is_empty() && self.fellows.lost.is_none() {
                 self.fellows.tell(&ManagersNews::Complete, out);
                 self.answer_fences(out);
             }

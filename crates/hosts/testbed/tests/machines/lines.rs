@@ -121,7 +121,7 @@ fn what_is_lost_is_counted_and_the_seed_says_which() {
     let (forwarded, lost) = gone();
     assert!((20..120).contains(&lost), "{lost} of 200");
     wait_until(|| b.ask("heard") == forwarded.to_string());
-    assert_eq!(a.ask(&format!("pour {} 300000", b.address())), "poured", "TCP sends again what is lost");
+    assert_eq!(a.ask(&format!("pour {} 30000", b.address())), "poured", "TCP sends again what is lost");
     // The same 200 packets of another testbed of this seed.
     let other = crate::testbed().expect("as the first");
     let [mut a, b, _c] = talkers(&other);

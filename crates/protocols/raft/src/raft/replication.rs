@@ -74,12 +74,6 @@ impl<V: Agreed> Raft<V> {
                 }
                 What::Append { before, before_term, committed: self.commit, round, entries }
             }
-            // It has nothing, and may have lost it: with what it is sent it votes from then on. Before this term has committed something, that could lack what earlier ones
-            // have (Ongaro, section 3.6.2), and a majority with it as well.
-            None if before == 0 && leading.first > self.commit && !V::IS_KEPT_WITH_LOG => {
-                let (before, before_term, committed) = (self.log.last(), self.log.last_term(), self.commit);
-                What::Append { before, before_term, committed, round, entries: Vec::new() }
-            }
             None => {
                 let index_term = self.log.term(self.commit).expect("what is committed last is in the log");
                 What::Snapshot { index: self.commit, index_term, round, view: self.view.clone() }

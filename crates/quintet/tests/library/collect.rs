@@ -1,31 +1,12 @@
 //! Collections from outside, embedded, over shared memory and in a named space.
 
-use quintet::{Code, Lab, Outcome, ServeConfig, Server, Space, SpaceSettings, Tuple, template, tuple};
+use crate::placements::spaces as everywhere;
+use quintet::{Code, Lab, Outcome, ServeConfig, Server, SpaceSettings, Tuple, template, tuple};
 use quintet_testbed::TempDir;
 use std::thread;
 use std::time::Duration;
 
 const LEASE: Duration = Duration::from_secs(2);
-
-/// Runs a test on each placement, with clients that share a connection or have one each.
-fn everywhere(test: impl Fn(&dyn Fn() -> (Lab, Space))) {
-    let lab = Lab::embedded();
-    test(&|| (lab.clone(), lab.space()));
-    let dir = TempDir::new().expect("a temporary directory");
-    let socket = dir.join("space");
-    let server = Server::start(&socket, &ServeConfig::default()).expect("the space starts");
-    let connect = || Lab::connect(&socket, 0, LEASE).expect("the space is there");
-    test(&|| {
-        let lab = connect();
-        (lab.clone(), lab.space())
-    });
-    connect().create_space("orders", &SpaceSettings::default()).expect("there is room for it");
-    test(&|| {
-        let lab = connect();
-        (lab.clone(), lab.named_space("orders").expect("it was created"))
-    });
-    server.stop().expect("it ends in order");
-}
 
 fn rows(count: i64) -> Vec<Tuple> {
     (0..count).map(|number| tuple!["row", number, vec![7u8; 20]]).collect()
@@ -35,7 +16,7 @@ fn rows(count: i64) -> Vec<Tuple> {
 #[test]
 fn thousands_are_copied_and_taken_in_pages_of_bounded_size() {
     everywhere(|client| {
-        let (_lab, space) = client();
+        let space = client();
         let (rows, wanted) = (rows(3000), template!["row", ?i64, ?[u8]]);
         space.out_many(&rows, None).unwrap();
         assert_eq!(space.copy_collect(&wanted).unwrap(), rows);
@@ -52,11 +33,11 @@ fn thousands_are_copied_and_taken_in_pages_of_bounded_size() {
 #[test]
 fn each_tuple_is_collected_by_one_of_many() {
     everywhere(|client| {
-        let (_lab, space) = client();
+        let space = client();
         space.out_many(&rows(2000), None).unwrap();
         let takers: Vec<_> = (0..3)
             .map(|_| {
-                let (_lab, space) = client();
+                let space = client();
                 thread::spawn(move || space.collect(&template!["row", ?i64, ?[u8]]).unwrap())
             })
             .collect();
@@ -73,7 +54,7 @@ fn each_tuple_is_collected_by_one_of_many() {
 #[test]
 fn a_page_that_nobody_takes_in_goes_back() {
     everywhere(|client| {
-        let (_lab, space) = client();
+        let space = client();
         space.out_many(&rows(5), None).unwrap();
         let wanted = template!["row", ?i64, ?[u8]];
         let page = space.begin().collect(&wanted, 0, None).unwrap();
@@ -88,7 +69,8 @@ fn a_page_that_nobody_takes_in_goes_back() {
 #[test]
 fn all_go_into_another_space_at_one_instant_or_none() {
     everywhere(|client| {
-        let (lab, space) = client();
+        let space = client();
+        let lab = space.lab().clone();
         let few = SpaceSettings { max_tuples: 10, ..SpaceSettings::default() };
         lab.create_space("few", &few).unwrap();
         lab.create_space("many", &SpaceSettings::default()).unwrap();

@@ -1,5 +1,6 @@
 //! A program with an event loop of its own: it waits on the descriptor and nowhere else.
 
+use crate::placements::labs as everywhere;
 use quintet::{Code, Lab, Outcome, Pending, ServeConfig, Server, Watch, template, tuple};
 use quintet_testbed::TempDir;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
@@ -12,17 +13,6 @@ use std::time::Duration;
 
 const LEASE: Duration = Duration::from_secs(2);
 const LONG: Timespec = Timespec { tv_sec: 30, tv_nsec: 0 };
-
-/// Runs a test on both placements; each client it asks for is a connection of its own where there are connections.
-fn everywhere(test: impl Fn(&dyn Fn() -> Lab)) {
-    let lab = Lab::embedded();
-    test(&|| lab.clone());
-    let dir = TempDir::new().expect("a temporary directory");
-    let socket = dir.join("space");
-    let server = Server::start(&socket, &ServeConfig::default()).expect("the space starts");
-    test(&|| Lab::connect(&socket, 0, LEASE).expect("the space is there"));
-    server.stop().expect("it ends in order");
-}
 
 fn is_readable(watch: &Watch, limit: Timespec) -> bool {
     poll(&mut [PollFd::new(watch, PollFlags::IN)], Some(&limit)).expect("the descriptor is good") == 1

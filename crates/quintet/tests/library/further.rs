@@ -1,26 +1,12 @@
 //! Selects and replacements from outside, embedded, over shared memory and in a named space.
 
-use quintet::{Code, Lab, Outcome, ServeConfig, Server, Space, Tuple, template, tuple};
-use quintet_testbed::TempDir;
+use crate::placements::spaces as everywhere;
+use quintet::{Code, Outcome, Tuple, template, tuple};
 use std::thread;
 use std::time::Duration;
 
 const LEASE: Duration = Duration::from_secs(2);
 const SOON: Duration = Duration::from_millis(20);
-
-/// Runs a test on each placement; each client it asks for is a connection of its own where there are connections.
-fn everywhere(test: impl Fn(&dyn Fn() -> Space)) {
-    let lab = Lab::embedded();
-    test(&|| lab.space());
-    let dir = TempDir::new().expect("a temporary directory");
-    let socket = dir.join("space");
-    let server = Server::start(&socket, &ServeConfig::default()).expect("the space starts");
-    let connect = || Lab::connect(&socket, 0, LEASE).expect("the space is there");
-    test(&|| connect().space());
-    connect().create_space("orders", &quintet::SpaceSettings::default()).expect("there is room for it");
-    test(&|| connect().named_space("orders").expect("it was created"));
-    server.stop().expect("it ends in order");
-}
 
 fn number(tuple: &Tuple, field: usize) -> i64 {
     tuple[field].clone().try_into().expect("a number")

@@ -1,5 +1,6 @@
 //! Groups from outside: all or nothing, embedded and over shared memory.
 
+use crate::placements::labs as everywhere;
 use quintet::{Code, Error, Lab, Outcome, ServeConfig, Server, Space, Template, Tuple, template, tuple};
 use quintet_testbed::TempDir;
 use std::thread;
@@ -7,17 +8,6 @@ use std::time::Duration;
 
 const LEASE: Duration = Duration::from_secs(2);
 const SOON: Duration = Duration::from_millis(20);
-
-/// Runs a test on both placements; each client it asks for is a connection of its own where there are connections.
-fn everywhere(test: impl Fn(&dyn Fn() -> Lab)) {
-    let lab = Lab::embedded();
-    test(&|| lab.clone());
-    let dir = TempDir::new().expect("a temporary directory");
-    let socket = dir.join("space");
-    let server = Server::start(&socket, &ServeConfig::default()).expect("the space starts");
-    test(&|| Lab::connect(&socket, 0, LEASE).expect("the space is there"));
-    server.stop().expect("it ends in order");
-}
 
 fn balance(account: &Tuple) -> i64 {
     account[2].clone().try_into().expect("a balance is a number")

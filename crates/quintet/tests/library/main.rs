@@ -15,6 +15,7 @@ mod logged;
 mod managers;
 mod named_spaces;
 mod packing;
+mod placements;
 mod ranges;
 mod replicated;
 mod resume;

@@ -1,24 +1,8 @@
 //! Ranges from outside: embedded, over shared memory, and in a named space.
 
-use quintet::{Field, Lab, ServeConfig, Server, Space, Tuple, template, tuple};
-use quintet_testbed::TempDir;
+use crate::placements::spaces as everywhere;
+use quintet::{Field, Tuple, template, tuple};
 use std::thread;
-use std::time::Duration;
-
-const LEASE: Duration = Duration::from_secs(2);
-
-fn everywhere(test: impl Fn(&dyn Fn() -> Space)) {
-    let lab = Lab::embedded();
-    test(&|| lab.space());
-    let dir = TempDir::new().expect("a temporary directory");
-    let socket = dir.join("space");
-    let server = Server::start(&socket, &ServeConfig::default()).expect("the space starts");
-    let connect = || Lab::connect(&socket, 0, LEASE).expect("the space is there");
-    test(&|| connect().space());
-    connect().create_space("orders", &quintet::SpaceSettings::default()).expect("there is room for it");
-    test(&|| connect().named_space("orders").expect("it was created"));
-    server.stop().expect("it ends in order");
-}
 
 #[test]
 fn every_operation_takes_a_range() {

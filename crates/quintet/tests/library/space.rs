@@ -1,5 +1,6 @@
 //! The public interface from outside: the same behaviour embedded and over shared memory.
 
+use crate::placements::labs as everywhere;
 use quintet::{Code, FAILED, Lab, Outcome, ServeConfig, Server, SpaceConfig, live, template, tuple};
 use quintet_testbed::TempDir;
 use std::sync::mpsc;
@@ -8,17 +9,6 @@ use std::time::Duration;
 const LEASE: Duration = Duration::from_secs(2);
 const SOON: Duration = Duration::from_millis(20);
 const LONG: Duration = Duration::from_secs(30);
-
-/// Runs a test on both placements; each client it asks for is a connection of its own where there are connections.
-fn everywhere(test: impl Fn(&dyn Fn() -> Lab)) {
-    let lab = Lab::embedded();
-    test(&|| lab.clone());
-    let dir = TempDir::new().expect("a temporary directory");
-    let socket = dir.join("space");
-    let server = Server::start(&socket, &ServeConfig::default()).expect("the space starts");
-    test(&|| Lab::connect(&socket, 0, LEASE).expect("the space is there"));
-    server.stop().expect("it ends in order");
-}
 
 #[test]
 fn what_is_put_is_taken_once() {

@@ -57,13 +57,14 @@ fuzz: ## Each fuzz target for FUZZ_SECONDS (20)
 	@.ci/setup
 	@.ci/fuzz
 
-explore: ## Random schedules and faults against the protocols, in the simulator: the tuple space, its log and its replicas, the membership
+explore: ## Random schedules and faults against the protocols, in the simulator: the tuple space, its log and its replicas, the membership, isochrons
 	@.ci/setup
 	for placement in volatile logged replicated managers; do \
 		cargo run --release --quiet -p quintet-cli -- explore tuple-space --placement $$placement --seeds $(SCHEDULES) || exit; done
 	cargo test --release --quiet -p quintet-membership --test simulated -- --ignored
 	cargo test --release --quiet -p quintet-durable --test simulated -- --ignored
 	cargo test --release --quiet -p quintet-replicated --test simulated -- --ignored
+	cargo test --release --quiet -p quintet-isotach --all-features --test simulated -- --ignored
 
 kill: ## Servers, leaders and agents killed, machines cut off, under clients, again and again: all that was acknowledged is there once; takes long
 	@.ci/setup

@@ -1,6 +1,7 @@
-//! Mistakes that can be had on purpose, in tests that show that they are found.
+//! Mistakes that can be had on purpose, in tests that show that they are found. Without the feature `seeded-defects` none of this is compiled.
 
 /// A defect that can be chosen.
+#[cfg(feature = "seeded-defects")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Defect {
     /// Every seventh token between switches is not sent.
@@ -20,3 +21,18 @@ pub enum Defect {
     /// Reads do not wait for the value of a reserved place.
     ReadsBefore,
 }
+
+/// Whether this defect is switched on. Always false without the feature.
+macro_rules! seeded {
+    ($config:expr, $defect:ident) => {{
+        #[cfg(feature = "seeded-defects")]
+        let on = $config.defect == Some($crate::Defect::$defect);
+        #[cfg(not(feature = "seeded-defects"))]
+        let on = {
+            let _ = &$config;
+            false
+        };
+        on
+    }};
+}
+pub(crate) use seeded;

@@ -42,7 +42,6 @@
 
 pub mod codec;
 mod config;
-#[cfg(feature = "seeded-defects")]
 mod defect;
 mod fence;
 pub mod fuzzing;

@@ -12,6 +12,7 @@ use crate::codec::{
     read_announcements, read_received, read_token, write_marker,
 };
 use crate::config::ManagerConfig;
+use crate::defect::seeded;
 use crate::fence::{Fence, Passage};
 use crate::isonet::Delivery;
 use crate::lane::Lane;
@@ -107,7 +108,7 @@ impl TokenManager {
         };
         let neighbours = topology.neighbours(config.switch).iter().map(neighbour).collect();
         TokenManager {
-            fence: Fence::new(config.view, config.takes_any_view()),
+            fence: Fence::new(config.view, seeded!(config, StaleView)),
             config,
             clock: 0,
             wanted: 0,
@@ -208,8 +209,7 @@ impl TokenManager {
                 None => unreachable!("receivers are looked up before"),
             }
         }
-        #[cfg(feature = "seeded-defects")]
-        if self.config.defect == Some(crate::Defect::IsochronSplit) && here.len() > 1 {
+        if seeded!(self.config, IsochronSplit) && here.len() > 1 {
             let late = here.pop().into_iter().collect();
             let pulse = Pulse(ordered.pulse.0 + 1);
             self.wanted = self.wanted.max(pulse.0);
@@ -248,14 +248,15 @@ impl TokenManager {
     fn drain(&mut self) {
         let mut flooding = None;
         while let Some(entry) = self.calendar.first_entry() {
-            if entry.key().pulse.0 > self.clock + self.config.drains_early() {
+            let early = u64::from(seeded!(self.config, DrainedEarly));
+            if entry.key().pulse.0 > self.clock + early {
                 break;
             }
             let (ordered, receivers) = entry.remove_entry();
             self.scheduled.remove(ordered.sender);
             for receiver in receivers {
                 self.counters.markers += 1;
-                if self.config.loses_marker(self.counters.markers) {
+                if seeded!(self.config, MarkerLost) && self.counters.markers.is_multiple_of(7) {
                     continue;
                 }
                 let node = self.nodes.get_mut(&receiver).expect("receivers here are nodes of this switch");
@@ -286,8 +287,10 @@ impl TokenManager {
                 lost = Some(neighbour.address.node);
             }
         }
-        if let Some(node) = lost {
+        if let Some(node) = lost.filter(|_| self.halt.is_none()) {
             self.stop(Halt { node, cause: HaltCause::Gone });
+            // The others are told at once: nothing else may come that would have them told.
+            self.flush(out);
         }
     }
 

@@ -11,6 +11,7 @@ use crate::codec::{
     REFUSED, Refusal, SENT, SUBMIT, read_markers,
 };
 use crate::config::NodeConfig;
+use crate::defect::seeded;
 use crate::fence::{Fence, Passage};
 use crate::isochron::Operation;
 use crate::isonet::{Delivery, Variable};
@@ -122,7 +123,7 @@ impl Node {
         let manager = Address { node: topology.switches()[switch].manager, port: PORT_TOKEN_MANAGER };
         let outgoing = Outgoing::new(config.callers, manager);
         Node {
-            fence: Fence::new(config.view, config.takes_any_view()),
+            fence: Fence::new(config.view, seeded!(config, StaleView)),
             halt: None,
             memory: Memory::new(&config.isonet, config.me),
             reserved: BTreeSet::new(),

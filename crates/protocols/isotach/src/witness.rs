@@ -64,6 +64,8 @@ pub enum Violation {
     Fifo(NodeId, Rank),
     /// An isochron is not behind what its sender had executed when it was submitted.
     Causality(NodeId, Rank),
+    /// An isochron that completed has not a value for each of its reads, of that variable.
+    Reads(NodeId, Rank),
     /// A read gave something else than the last write before it.
     Read {
         /// Who read.
@@ -99,6 +101,9 @@ impl fmt::Display for Violation {
             }
             Violation::Causality(node, rank) => {
                 write!(f, "isochron {} of node {} is before what its sender had seen", rank.0, node.0)
+            }
+            Violation::Reads(node, rank) => {
+                write!(f, "isochron {} of node {} completed without the values of its reads", rank.0, node.0)
             }
             Violation::Read { node, rank, variable, given, written } => write!(
                 f,
@@ -146,6 +151,7 @@ pub fn check(run: &Run) -> Result<(), Violation> {
         check_receivers(run, *sender, *rank, whole)?;
     }
     check_senders(&all)?;
+    check_reads(&all)?;
     replay(run, &all)
 }
 
@@ -228,6 +234,21 @@ fn check_senders(all: &All) -> Result<(), Violation> {
             return Err(Violation::Causality(*sender, *rank));
         }
         last = Some((*sender, place));
+    }
+    Ok(())
+}
+
+/// What completed has a value for each of its reads, and no other.
+fn check_reads(all: &All) -> Result<(), Violation> {
+    for ((sender, rank), whole) in all {
+        let asked = whole.operations.iter().filter_map(|operation| match operation {
+            Operation::Read(variable) => Some(*variable),
+            _ => None,
+        });
+        let is_each_there = |reads: &Reads| reads.iter().map(|(variable, _)| *variable).eq(asked);
+        if !whole.reads.as_ref().is_none_or(is_each_there) {
+            return Err(Violation::Reads(*sender, *rank));
+        }
     }
     Ok(())
 }

@@ -22,7 +22,7 @@ fn survivors_of_a_crash_execute_the_same_up_to_the_cut_and_go_on() {
 }
 
 #[test]
-#[ignore = "takes minutes"]
+#[ignore = "takes minutes: make explore"]
 fn many_runs_hold() {
     all_hold(150..20_000, |seed| run(seed, None));
     all_hold(150..20_000, |seed| run_with_crash(seed, Delivery::Safe, None));

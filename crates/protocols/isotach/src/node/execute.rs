@@ -2,6 +2,7 @@
 
 use super::Node;
 use crate::codec::{DELIVERED, Delivered, EXECUTED, Executed, Ordered, ReadValue};
+use crate::defect::seeded;
 use crate::isochron::Operation;
 use crate::logical_time::{Place, Rank, Stamp};
 use crate::memory::Reader;
@@ -111,7 +112,7 @@ impl Node {
                     let reader = Reader { sender, rank, slot };
                     if let Some(value) = self.memory.read(variable, reader) {
                         self.fill(reader, value);
-                    } else if self.config.reads_before() {
+                    } else if seeded!(self.config, ReadsBefore) {
                         self.fill(reader, ReadValue::Aborted);
                     }
                 }

@@ -68,12 +68,13 @@ impl Node {
         {
             return Err(Broken);
         }
-        match self.plain.remove(&came.token) {
-            Some((node, token)) if node == from.node => self.outgoing.tell(SENT, token, Vec::new()),
-            Some(_) => return Err(Broken),
-            // It was refused when its receiver seemed to be gone.
-            None => {}
+        // Of one that was refused when its receiver seemed to be gone nothing is known any more.
+        let Some((node, token)) = self.plain.get(&came.token).copied() else { return Ok(()) };
+        if node != from.node {
+            return Err(Broken);
         }
+        self.plain.remove(&came.token);
+        self.outgoing.tell(SENT, token, Vec::new());
         Ok(())
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Node;
 use crate::codec::{Announced, COMPLETED, Completed, PART, Part, ReadValue, Refusal, read_operations};
+use crate::defect::seeded;
 use crate::isochron::{Operation, check};
 use crate::isonet::Variable;
 use crate::limits::MAX_UNEXECUTED;
@@ -160,7 +161,7 @@ impl Node {
             self.outgoing.push_part(to, rank, PART, encode_to_vec(&part));
         }
         match self.shared {
-            _ if is_local && (self.has_passed_all() || self.config.runs_ahead()) => {
+            _ if is_local && (self.has_passed_all() || seeded!(self.config, RunsAhead)) => {
                 return self.run_ahead(rank);
             }
             Some((last, true)) if is_local => self.behind.entry(last).or_default().push(rank),

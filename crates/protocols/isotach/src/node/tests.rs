@@ -163,6 +163,18 @@ fn plain_messages_pass_what_waits_and_their_senders_learn_that_they_are_there() 
 }
 
 #[test]
+fn who_says_that_anothers_plain_message_has_arrived_answers_nothing() {
+    let mut node = node();
+    let plain = encode_to_vec(&crate::codec::Plain { node: NodeId(2), handler: 3, bytes: b"now" });
+    let frames = give(&mut node, CALLERS, PLAIN, 5, &plain);
+    let token = frames[0].1.token.0;
+    let frames = give(&mut node, peer(1), SENT, token, &[]);
+    assert!(frames.iter().all(|(_, frame)| frame.kind != SENT) && node.halt().is_some());
+    let frames = give(&mut node, peer(2), SENT, token, &[]);
+    assert!(matches!(&frames[..], [(CALLERS, frame)] if (frame.kind, frame.token) == (SENT, Token(5))));
+}
+
+#[test]
 fn who_sends_what_it_may_not_is_cut_off_and_named() {
     type Deed = fn(&mut Node, &mut Effects);
     fn say(node: &mut Node, out: &mut Effects, from: Address, kind: Kind, token: u64, body: &[u8]) {

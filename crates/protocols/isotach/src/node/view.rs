@@ -44,7 +44,8 @@ impl Node {
         Ok((install, topology))
     }
 
-    /// Executes the rest of the old view, up to its cut. Nothing, if that cannot be done.
+    /// Executes the rest of the old view, up to its cut: nothing of it, if it is not all here. What a peer should not have sent ends it in its midst; what was executed is
+    /// behind this node then.
     fn end_at(&mut self, cut: Stamp) -> Result<(), String> {
         if self.place.stamp > cut {
             return Err(format!("this node has executed {}, beyond the cut, {cut}", self.place.stamp));
@@ -60,10 +61,12 @@ impl Node {
         if let Some(missing) = missing {
             return Err(format!("its part of {} is not here, and the cut is {cut}", stamp(missing)));
         }
-        let in_time: Vec<Ordered> = in_time.copied().collect();
-        in_time.into_iter().try_for_each(|next| self.run(next)).map_err(|node: NodeId| {
-            format!("node {} sent what cannot be executed before the cut, {cut}", node.0)
-        })
+        while let Some(next) = self.order.pop_front_if(|next| stamp(next) <= cut) {
+            self.run(next).map_err(|node: NodeId| {
+                format!("node {} sent what cannot be executed before the cut, {cut}", node.0)
+            })?;
+        }
+        Ok(())
     }
 
     /// Begins the view: what was not executed is refused, and places reserved by who is no more are aborted.

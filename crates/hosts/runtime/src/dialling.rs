@@ -49,6 +49,15 @@ pub struct Redial {
 /// Says where the nodes are by now that may take each other's place; nothing, if that is not known. Asked on the thread that makes links: it must not wait for long.
 pub type PlacesNow = Arc<dyn Fn() -> Vec<(NodeId, LinkAddress)> + Send + Sync>;
 
+/// Nodes that may take a peer's place: replicas of which one leads.
+#[derive(Clone, Default)]
+pub struct Elsewhere {
+    /// Where they are: none, if the peer is the only one.
+    pub others: Vec<(NodeId, LinkAddress)>,
+    /// Says after each round of tries in which none was of use where all of them are by then, if they may move.
+    pub now: Option<PlacesNow>,
+}
+
 /// One peer whose link this side makes.
 pub(crate) struct Dialling {
     /// Where it is tried: one, or all that may have taken its place.
@@ -117,7 +126,7 @@ impl Dialling {
     }
 
     /// The same, where other peers may take that one's place.
-    pub(crate) fn among(mut self, others: Vec<(NodeId, LinkAddress)>, now: Option<PlacesNow>) -> Self {
+    pub(crate) fn among(mut self, Elsewhere { others, now }: Elsewhere) -> Self {
         self.places.extend(others);
         self.places_now = now;
         self

@@ -61,7 +61,7 @@ mod watching;
 mod write_behind;
 
 pub use calls::{CallError, Calls, Pending};
-pub use dialling::{PlacesNow, Redial};
+pub use dialling::{Elsewhere, PlacesNow, Redial};
 pub use event::{Event, EventSink};
 pub use histograms::Histograms;
 pub use inlets::NamingRule;

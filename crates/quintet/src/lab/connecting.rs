@@ -13,7 +13,7 @@ use quintet_contract::{NodeId, Protocol, Span};
 use quintet_errors::Code;
 use quintet_link::{End, LinkAddress};
 use quintet_replicated::MAX_REPLICAS;
-use quintet_runtime::{Calls, Instance, LinkUse, PlacesNow, Redial};
+use quintet_runtime::{Calls, Elsewhere, Instance, LinkUse, PlacesNow, Redial};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -174,7 +174,7 @@ impl Lab {
         let lab = made.connected(node, *replica, instance, lease, link, seen)?;
         lab.space().status()?;
         let others = places[at + 1..].iter().chain(&places[..at]).cloned().collect();
-        lab.go_on(writes_together, redial(address, link, life::random()), others, now);
+        lab.go_on(writes_together, redial(address, link, life::random()), Elsewhere { others, now });
         Ok(lab)
     }
 
@@ -197,24 +197,18 @@ impl Lab {
             let places = managers::places(address, &managers)?;
             return Lab::connect_to_managers(&places, cluster, lease, link);
         }
-        lab.go_on(writes_together, redial(address, link, life::random()), Vec::new(), None);
+        lab.go_on(writes_together, redial(address, link, life::random()), Elsewhere::default());
         Ok(lab)
     }
 
-    /// From now on the link is made again, to the same node or to one of `others`, and what is begun is written together. Not before the first answer: who is refused because its number is in use tries
+    /// From now on the link is made again, to the same node or to one elsewhere, and what is begun is written together. Not before the first answer: who is refused because its number is in use tries
     /// another one.
-    fn go_on(
-        &self,
-        writes_together: bool,
-        redial: Option<Redial>,
-        others: Vec<(NodeId, LinkAddress)>,
-        now: Option<PlacesNow>,
-    ) {
+    fn go_on(&self, writes_together: bool, redial: Option<Redial>, elsewhere: Elsewhere) {
         if writes_together {
             self.shared.calls.write_behind();
         }
         if let Some(redial) = redial {
-            self.shared.calls.redial_among(redial, others, now);
+            self.shared.calls.redial_among(redial, elsewhere);
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::pending::Pending;
 use crate::{ConnectConfig, Error, LinkConfig, life, stack};
 use quintet_errors::Code;
 use quintet_link::LinkAddress;
-use quintet_runtime::Instance;
+use quintet_runtime::{Elsewhere, Instance};
 use quintet_tuple_space::{Request, SpaceNumber};
 use std::time::Duration;
 
@@ -94,7 +94,7 @@ impl Lab {
             lab.shared.calls.also(peer, made.end, again).map_err(|error| unwatched(&error))?;
         }
         lab.wait_for_managers(number)?;
-        lab.go_on(writes_together, redial(&places[0], link, life::random()), Vec::new(), None);
+        lab.go_on(writes_together, redial(&places[0], link, life::random()), Elsewhere::default());
         Ok(lab)
     }
 

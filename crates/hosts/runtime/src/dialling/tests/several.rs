@@ -9,7 +9,7 @@ fn dialling() -> Dialling {
     let at = |number: u16| LinkAddress::Unix(format!("/nowhere/{number}").into());
     let redial = Redial { address: at(1), window: WINDOW.into(), seed: 3 };
     let others = vec![(NodeId(2), at(2)), (NodeId(3), at(3))];
-    Dialling::new(NodeId(1), Vec::new(), redial).among(others, None)
+    Dialling::new(NodeId(1), Vec::new(), redial).among(Elsewhere { others, now: None })
 }
 
 /// The link to the place that was tried last ends.

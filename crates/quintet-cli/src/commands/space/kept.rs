@@ -4,7 +4,8 @@ use super::{CreateArguments, NameArguments, Which, as_json, as_lines};
 use crate::commands::cluster::refused;
 use crate::output::{print, print_json};
 use quintet::{
-    Code, Error, Lab, Policy, SpaceAddress, SpaceInfo, SpaceName, SpaceNumber, SpaceSettings, State,
+    Code, Error, KeptSpace, Lab, Policy, SpaceAddress, SpaceInfo, SpaceName, SpaceNumber, SpaceSettings,
+    State,
 };
 use quintet_agent::{AgentError, Client, Record};
 use quintet_contract::NodeId;
@@ -138,10 +139,7 @@ impl Cluster {
 }
 
 fn policy(kept: &AgentSpace) -> Policy {
-    match kept.replicas.len() {
-        1 => Policy::Logged,
-        count => Policy::Replicated(u8::try_from(count).unwrap_or(u8::MAX)),
-    }
+    KeptSpace::from(kept.clone()).policy
 }
 
 /// What the machines are called that keep it.

@@ -12,7 +12,6 @@
 mod closing;
 mod ended;
 mod link_news;
-mod own_disk;
 
 use crate::calls::CallError;
 use crate::event::{Event, EventSink, log_link_made};
@@ -192,14 +191,11 @@ impl Engine {
     pub(crate) fn turn(&mut self, inlets: &mut Inlets, now: Time) -> bool {
         let mut worked = inlets.admit(self, now);
         worked |= self.take_mail(inlets.mailbox(), now);
-        let came = inlets.receive(self, now);
-        self.disturb_disk(came);
-        worked |= came;
+        worked |= inlets.receive(self, now);
         worked |= self.report_room(now);
         worked |= self.wake(now);
         worked |= self.end_step(now);
         self.flush(|| now);
-        worked |= self.work_disk(inlets);
         // What was lost in the flush may have had others closed: see to them before the next sleep.
         worked || !self.ways.closing.is_empty()
     }
@@ -227,9 +223,7 @@ impl Engine {
 
     fn take_mail(&mut self, mailbox: Option<&Mailbox>, now: Time) -> bool {
         if let Some(mailbox) = mailbox.filter(|mailbox| mailbox.has_frames()) {
-            let mut frames = mailbox.take();
-            self.ways.services.note(&frames);
-            self.ways.local.append(&mut frames);
+            self.ways.local.append(&mut mailbox.take());
         }
         self.run_local(now)
     }

@@ -11,7 +11,6 @@
 //! | `engine.rs` | instances by port, links by node, services, slots: read this first, `turn` above all |
 //! | `engine/ended.rs`, `engine/closing.rs` | how a link ends, and how a node does |
 //! | `engine/link_news.rs` | what is found where a peer is dialled, for an instance that wants to know |
-//! | `engine/own_disk.rs`, `services/disk_desk.rs` | when the loop does the disk's work by itself |
 //! | `inlets.rs` | the receiving halves of links, and how a driver waits at them |
 //! | `outlets.rs`, `outbox.rs` | the sending halves; where the frames of protocols go |
 //! | `listening.rs`, `dialling.rs` | where new links come from; how this side makes one, and again when it was cut |

@@ -66,10 +66,13 @@ impl EngineOutbox<'_> {
     }
 
     fn deliver_within(&mut self, to: Address, frame: OwnedFrame) -> Result<(), SendError> {
-        if let Some((from, frame)) = self.ways.services.send(to, (self.from, frame))? {
-            self.ways.local.push_back(LocalFrame { from, to, frame });
+        match self.ways.services.service(to) {
+            Some(service) => service.send((self.from, frame)),
+            None => {
+                self.ways.local.push_back(LocalFrame { from: self.from, to, frame });
+                Ok(())
+            }
         }
-        Ok(())
     }
 }
 

@@ -4,15 +4,13 @@
 //! refuses requests at once.
 
 mod disk;
-mod disk_desk;
 mod processes;
 
 use crate::ProcessConfig;
 use crate::event::{Event, EventSink};
-use crate::mailbox::{LocalFrame, Mailbox};
+use crate::mailbox::Mailbox;
 use bytes::Bytes;
 use disk::Disk;
-use disk_desk::DiskDesk;
 use processes::{ProcessService, RunningProcesses};
 use quintet_contract::limits::MAX_PAYLOAD_BYTES;
 use quintet_contract::{Address, NodeId, OwnedFrame, SendError};
@@ -22,11 +20,10 @@ use quintet_wire::registry::{
 };
 use quintet_wire::services::Launch;
 use std::any::Any;
-use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, mpsc};
 use std::thread;
 
 /// A computation on the host's device: input bytes to output bytes.
@@ -62,7 +59,7 @@ pub(crate) struct Desk {
 /// The services of a node whose loop runs.
 #[derive(Default)]
 pub(crate) struct RunningServices {
-    disk: Option<DiskDesk>,
+    disk: Option<Desk>,
     device: Option<Desk>,
     processes: Option<RunningProcesses>,
 }
@@ -141,13 +138,11 @@ impl Services {
         let events = self.events.unwrap_or_else(|| Arc::new(move |event: &Event| event.log(node)));
         let guard = self.disk_guard;
         let disk = self.disk.map(|disk| {
-            let (reply, disk) = (reply(PORT_DISK), Arc::new(Mutex::new(disk)));
-            let (at, shared) = (reply.from, Arc::clone(&disk));
-            let desk = serve(move |requests| {
-                disk::serve(&disk, requests, &reply, &events);
+            let reply = reply(PORT_DISK);
+            serve(move |requests| {
+                disk.serve(requests, &reply, &events);
                 drop(guard);
-            });
-            DiskDesk::new(desk, shared, at)
+            })
         });
         let device = self.device.map(|mut device| {
             let reply = reply(PORT_DEVICE);
@@ -196,43 +191,19 @@ impl RunningServices {
     /// # Errors
     /// [`SendError::Unreachable`]: it is a service that was not started.
     pub(crate) fn admit(&self, to: Address) -> Result<(), SendError> {
-        let is_there = match to.port {
-            PORT_DISK => self.disk.is_some(),
-            PORT_DEVICE => self.device.is_some(),
-            PORT_PROCESS => self.processes.as_ref().is_some_and(|processes| processes.desk().is_some()),
-            port => !is_service(port),
-        };
-        if is_there { Ok(()) } else { Err(SendError::Unreachable) }
-    }
-
-    /// Leaves a request with the service at an address. Given back where none was started there.
-    ///
-    /// # Errors
-    /// [`SendError::Unreachable`]: the service's thread has ended.
-    pub(crate) fn send(&mut self, to: Address, errand: Errand) -> Result<Option<Errand>, SendError> {
-        let desk = match to.port {
-            PORT_DISK if self.disk.is_some() => {
-                return self.disk.as_mut().map_or(Ok(()), |disk| disk.send(errand)).map(|()| None);
-            }
-            PORT_DEVICE => self.device.as_ref(),
-            PORT_PROCESS => self.processes.as_ref().and_then(RunningProcesses::desk),
-            _ => None,
-        };
-        match desk {
-            Some(desk) => desk.send(errand).map(|()| None),
-            None => Ok(Some(errand)),
+        match self.service(to) {
+            None if is_service(to.port) => Err(SendError::Unreachable),
+            _ => Ok(()),
         }
     }
 
-    /// The way to the disk.
-    pub(crate) fn disk(&mut self) -> Option<&mut DiskDesk> {
-        self.disk.as_mut()
-    }
-
-    /// These come from other threads.
-    pub(crate) fn note(&mut self, frames: &VecDeque<LocalFrame>) {
-        if let Some(disk) = &mut self.disk {
-            disk.answered(frames.iter().filter(|frame| frame.from.port == PORT_DISK).count());
+    /// The service at an address, if it was started.
+    pub(crate) fn service(&self, to: Address) -> Option<&Desk> {
+        match to.port {
+            PORT_DISK => self.disk.as_ref(),
+            PORT_DEVICE => self.device.as_ref(),
+            PORT_PROCESS => self.processes.as_ref()?.desk(),
+            _ => None,
         }
     }
 }

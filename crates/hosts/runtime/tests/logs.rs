@@ -1,4 +1,4 @@
-//! What a protocol writes to its node's log is there in its order, whoever writes and syncs it: the disk's thread or the node's loop.
+//! What a protocol writes to its node's log is there in its order.
 
 use quintet_contract::{Address, Input, NodeId, Outbox, Port, Protocol, Time, Token};
 use quintet_runtime::{Instance, Node, Services};

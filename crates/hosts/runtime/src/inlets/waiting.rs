@@ -54,11 +54,6 @@ impl Inlets {
         self.active().any(|receiver| receiver.has_frames())
     }
 
-    /// Whether a frame has come, or something else calls.
-    pub(crate) fn is_called(&self) -> bool {
-        self.has_frames() || self.poller.as_ref().is_some_and(Poller::is_called)
-    }
-
     fn active(&self) -> impl Iterator<Item = &dyn Receiver> {
         let inlets = self.active.iter().filter_map(|at| self.inlets[*at as usize].as_ref());
         inlets.map(|inlet| &*inlet.receiver)

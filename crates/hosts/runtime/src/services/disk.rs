@@ -16,7 +16,6 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Requests worked off before who waits for one of them to be durable is answered.
@@ -78,16 +77,6 @@ fn is_full(why: &io::Error) -> bool {
     matches!(why.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge)
 }
 
-/// Works off requests until nobody is left to ask. That there is no room goes to `events`. The disk is free for others while there are none.
-pub(super) fn serve(disk: &Mutex<Disk>, requests: &Receiver<Errand>, reply: &Reply, events: &EventSink) {
-    let lock = || disk.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut queue = Queue { requests, held_up: VecDeque::new(), events };
-    while let Some(first) = queue.next() {
-        lock().work_off(first, &mut queue, reply);
-    }
-    lock().give_room_back();
-}
-
 /// Who waits for what was asked for before to be durable.
 type Waiting = Vec<(Address, Token)>;
 
@@ -107,39 +96,29 @@ impl Disk {
         Ok(Disk { ahead: Some(disk.length), ..disk })
     }
 
-    /// Writes and syncs, on the thread of who asks. None where there is no room: the thread of the disk is to wait for some.
-    pub(super) fn write_at_once(&mut self, request: &OwnedFrame) -> Option<OwnedFrame> {
-        let written = self.is_certain().and_then(|()| {
-            self.make_room((request.body.len() + request.bulk.len()) as u64);
-            self.write(request)
-        });
-        if written.as_ref().is_err_and(is_full) {
-            return None;
-        }
-        self.uncertain |= written.is_err();
-        self.length += written.unwrap_or(0) as u64;
-        let failed = self.sync().is_err();
-        Some(self.done(request.token, failed))
-    }
-
-    /// Works off a request, and what else is there. What waits to be durable when others come shares one sync with them.
-    fn work_off(&mut self, first: Errand, queue: &mut Queue<'_>, reply: &Reply) {
-        let mut waiting = Waiting::new();
-        let mut next = Some(first);
-        for _ in 0..MOST_BEFORE_SYNC {
-            let Some((asker, request)) = next.or_else(|| queue.next_at_once()) else { break };
-            next = None;
-            if let Some(answer) = self.answer(asker, &request, &mut waiting, queue) {
-                reply.send(asker, answer);
+    /// Works off requests until nobody is left to ask. What waits to be durable when others come shares one sync with them. That there is no
+    /// room goes to `events`.
+    pub(super) fn serve(mut self, requests: &Receiver<Errand>, reply: &Reply, events: &EventSink) {
+        let mut queue = Queue { requests, held_up: VecDeque::new(), events };
+        while let Some(first) = queue.next() {
+            let mut waiting = Waiting::new();
+            let mut next = Some(first);
+            for _ in 0..MOST_BEFORE_SYNC {
+                let Some((asker, request)) = next.or_else(|| queue.next_at_once()) else { break };
+                next = None;
+                if let Some(answer) = self.answer(asker, &request, &mut waiting, &mut queue) {
+                    reply.send(asker, answer);
+                }
+            }
+            if waiting.is_empty() {
+                continue;
+            }
+            let failed = self.sync().is_err();
+            for (asker, token) in waiting {
+                reply.send(asker, self.done(token, failed));
             }
         }
-        if waiting.is_empty() {
-            return;
-        }
-        let failed = self.sync().is_err();
-        for (asker, token) in waiting {
-            reply.send(asker, self.done(token, failed));
-        }
+        self.give_room_back();
     }
 
     /// The answer to a request; none if it waits to be durable.
@@ -329,8 +308,8 @@ mod tests {
     use quintet_testbed::TempDir;
     use quintet_wire::registry::{PORT_DISK, PORT_USER};
     use std::os::unix::fs::PermissionsExt;
-    use std::sync::Arc;
     use std::sync::mpsc::channel;
+    use std::sync::{Arc, Mutex};
 
     const ASKER: Address = Address { node: NodeId(0), port: PORT_USER };
 
@@ -352,7 +331,7 @@ mod tests {
         let events: EventSink = Arc::new(move |event| sink.lock().expect("no panic").push(event.clone()));
         let mailbox = Mailbox::new().expect("a descriptor");
         let reply = Reply { from: Address { node: NodeId(0), port: PORT_DISK }, mailbox };
-        super::serve(&Mutex::new(disk), &requests, &reply, &events);
+        disk.serve(&requests, &reply, &events);
         drop(events);
         Arc::into_inner(told).expect("all have ended").into_inner().expect("no panic")
     }
@@ -471,8 +450,6 @@ mod tests {
         assert_eq!(ask(&mut disk, DISK_APPEND, b"failed", b""), None);
         disk.file = writable;
         assert_eq!(ask(&mut disk, DISK_APPEND, b"behind", b""), None);
-        let done = disk.write_at_once(&request(DISK_WRITE, b"behind").1).expect("it has failed");
-        assert!(DiskDone::decode_all(&done.body).expect("an answer").failed);
         assert_eq!(std::fs::read(&path).expect("it is there"), b"before");
     }
 

@@ -1146,7 +1146,7 @@ quintet_status quintet_lab_open_space(quintet_lab *lab,
  *
  * Fails with `QUINTET_SPACE_EXISTS` if it is there with other settings, `QUINTET_SPACE_FULL` if the server has no room for its quota or for one more
  * space, `QUINTET_BAD_VALUE` for what is no name or no policy, or one that the server or the cluster cannot keep, or `QUINTET_TOO_LARGE` for more than 128 identities;
- * `QUINTET_UNREACHABLE` in a cluster if this machine's agent does not run, too few machines are up, or the space is not served within ten seconds: then it stays agreed.
+ * `QUINTET_UNREACHABLE` in a cluster if this machine's agent does not run, too few machines are up, or the space is not served after ten seconds and the try that is under way then (ten more at most): then it stays agreed.
  */
 quintet_status quintet_lab_create_space(quintet_lab *lab,
                                         const char *name,

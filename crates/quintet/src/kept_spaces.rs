@@ -86,7 +86,7 @@ impl KeptSpaces {
     ///
     /// # Errors
     /// [`Code::BadValue`]: the policy cannot be met, or has rights; the name is that of a file. [`Code::SpaceExists`]: it is there with other settings, or volatile.
-    /// [`Code::Unreachable`]: this machine's agent does not run, or too few machines are up, or it is not served within ten seconds: then it stays agreed, and is served once
+    /// [`Code::Unreachable`]: this machine's agent does not run, or too few machines are up, or it is not served after ten seconds and the try that is under way then (ten more at most): then it stays agreed, and is served once
     /// it can be.
     pub fn create(
         &self,
@@ -197,7 +197,7 @@ fn known(agent: &Client) -> Result<Membership, AgentError> {
 /// Nobody removes what others may use already.
 fn unserved(name: &SpaceName, why: &Error) -> Error {
     let text = format!(
-        "the space {name} is agreed, and not served within {} s: {}; see agent.log on its machines. It is served once it can be: create it again to wait for that, or remove it (quintet space remove {name})",
+        "the space {name} is agreed, and not served after {} s: {}; see agent.log on its machines. It is served once it can be: create it again to wait for that, or remove it (quintet space remove {name})",
         SETTLING_LIMIT.as_secs(),
         why.text()
     );

@@ -21,6 +21,8 @@ const STACK_BYTES: usize = 256 << 10;
 const LEASE: Duration = Duration::from_secs(3600);
 /// Of a link over a socket, at most.
 const DESCRIPTORS_OF_A_LINK: usize = 3;
+/// After which somebody dials again who is told that there is no room, or hears nothing: on a busy machine many are, at first.
+const PAUSES_MS: [u64; 4] = [100, 200, 400, 800];
 /// What of a link's buffers was ever written, and its session.
 const MOST_BYTES_OF_A_DIAL: u64 = 32 << 10;
 
@@ -137,13 +139,25 @@ fn is_clear(error: &quintet::Error) -> bool {
     [Code::Resource, Code::PeerSilent].contains(&error.code())
 }
 
+/// Dials, and again when told to.
+fn dial_until_connected(address: &LinkAddress) -> Result<Lab, quintet::Error> {
+    let mut dialled = Lab::connect(address, 7, LEASE);
+    for pause in PAUSES_MS {
+        if dialled.as_ref().is_err_and(is_clear) {
+            thread::sleep(Duration::from_millis(pause));
+            dialled = Lab::connect(address, 7, LEASE);
+        }
+    }
+    dialled
+}
+
 /// For how many there is a place: the server has as many descriptors as this process may have.
 fn places() -> usize {
     let descriptors = getrlimit(Resource::Nofile).maximum.and_then(|most| usize::try_from(most).ok());
     descriptors.map_or(DIALS, |most| DIALS.min(most / DESCRIPTORS_OF_A_LINK))
 }
 
-/// One wave of dials by clients. On a busy machine some wait in vain, but not most. Nothing of it is left in the end.
+/// One wave of dials by clients. On a busy machine some are in vain at each try, but not most. Nothing of it is left in the end.
 fn wave(test: &str, served: &Served, address: &LinkAddress, client: &Lab) {
     let before = served.descriptors();
     let mut diallers = diallers(test, address);
@@ -173,7 +187,7 @@ fn ten_thousand_clients_that_dial_at_once_are_connected_or_told_and_leave_nothin
         "dials::ten_thousand_clients_that_dial_at_once_are_connected_or_told_and_leave_nothing";
     if let Some(address) = address_to_dial() {
         dial_together(
-            || Lab::connect(&address, 7, LEASE),
+            || dial_until_connected(&address),
             |got| {
                 let errors: Vec<_> = got.iter().filter_map(|got| got.as_ref().err()).collect();
                 let unclear = errors.iter().find(|error| !is_clear(error));

@@ -29,7 +29,7 @@ use crate::codec::{
     CANCEL, FURTHER, GRANT, NAMED, NamedFront, Policy, RENEW, RETURN, SPACES, SpaceNumber, Withheld,
 };
 use crate::space::seeded;
-use crate::{Books, Space, SpaceConfig};
+use crate::{Books, Refusal, Space, SpaceConfig};
 use collect_into::is_into;
 use named::Table;
 use quintet_contract::{
@@ -226,6 +226,12 @@ impl Spaces {
                 self.tell_used(now, to, input, out);
             }
         }
+    }
+
+    /// Answers each request that waits, in any space, with this refusal.
+    pub(crate) fn refuse_unanswered(&mut self, now: Time, refusal: &Refusal, out: &mut dyn Outbox) {
+        self.unnamed.refuse_unanswered(now, refusal, out);
+        self.table.refuse_unanswered(now, refusal, out);
     }
 
     /// Checks that the parts agree: for tests and fuzzing.

@@ -266,7 +266,7 @@ impl Manager {
                 self.greet(manager, out);
                 self.flush(manager, out);
             }
-            (Some(manager), PeerChange::Down(cause)) => self.fellow_down(manager, *cause, out),
+            (Some(manager), PeerChange::Down(cause)) => self.fellow_down(now, manager, *cause, out),
             (None, change) => {
                 if matches!(change, PeerChange::Down(_)) {
                     self.admitted.remove(peer);

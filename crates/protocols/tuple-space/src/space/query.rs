@@ -317,13 +317,17 @@ impl Space {
     /// Ends a request that waits. One that was answered stays as answered.
     pub(super) fn cancel(&mut self, now: Time, from: Address, token: Token, out: &mut dyn Outbox) {
         let unanswered = self.senders.get(from).and_then(|sender| sender.unanswered.get(&token));
-        match unanswered {
-            None => return,
-            Some(Unanswered::Waiter(waiter)) => drop(self.drop_waiter(*waiter)),
-            Some(Unanswered::Parked(key)) => drop(self.drop_parked(now, *key)),
-            Some(Unanswered::Watcher(order)) => self.drop_watcher(now, *order),
-        }
+        let Some(unanswered) = unanswered.copied() else { return };
+        self.drop_unanswered(now, unanswered);
         self.refuse(from, token, Code::Cancelled, "at the sender's request", out);
+    }
+
+    pub(super) fn drop_unanswered(&mut self, now: Time, unanswered: Unanswered) {
+        match unanswered {
+            Unanswered::Waiter(waiter) => drop(self.drop_waiter(waiter)),
+            Unanswered::Parked(key) => drop(self.drop_parked(now, key)),
+            Unanswered::Watcher(order) => self.drop_watcher(now, order),
+        }
     }
 
     /// Undoes a plain take that is not settled.

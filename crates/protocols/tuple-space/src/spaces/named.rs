@@ -2,7 +2,7 @@
 
 use super::SpacesConfig;
 use crate::codec::{Policy, SpaceInfo, SpaceName, SpaceNumber, SpaceSettings};
-use crate::{Space, SpaceConfig};
+use crate::{Refusal, Space, SpaceConfig};
 use quintet_contract::{Identity, Input, LinkInfo, Meter, Metric, Outbox, Protocol, Time, tell_all};
 use quintet_errors::Code;
 use std::collections::{BTreeMap, BTreeSet};
@@ -211,6 +211,14 @@ impl Table {
         let due: Vec<SpaceNumber> =
             self.due.iter().take_while(|(due, _)| *due <= now).map(|(_, number)| *number).collect();
         due.into_iter().for_each(|number| self.handle(now, number, Input::Wake, out));
+    }
+
+    pub(super) fn refuse_unanswered(&mut self, now: Time, refusal: &Refusal, out: &mut dyn Outbox) {
+        let numbers: Vec<SpaceNumber> = self.spaces.keys().copied().collect();
+        for number in numbers {
+            self.space_mut(number).into_iter().for_each(|space| space.refuse_unanswered(now, refusal, out));
+            self.note_due(number);
+        }
     }
 
     /// Changes each space in a way that changes no deadline but by the next input.

@@ -7,10 +7,13 @@ use super::{Manager, Sent};
 use crate::codec::{DONE, ERROR, MANAGERS_NEWS, ManagersNews, ROUTE, Refusal, Route};
 use crate::managers::gone;
 use bytes::Bytes;
-use quintet_contract::{Address, DownCause, Frame, Outbox, OwnedFrame, PeerMap, Token};
+use quintet_contract::{Address, DownCause, Frame, Outbox, OwnedFrame, PeerMap, Time, Token};
 use quintet_errors::Code;
 use quintet_wire::{Decode, encode_to_vec, send};
 use std::collections::BTreeSet;
+
+/// Nothing is asked under it: an error that says why the space is over.
+pub(super) const SPACE_IS_OVER: Token = Token(0);
 
 /// What one manager knows of the others.
 #[derive(Debug)]
@@ -83,7 +86,7 @@ impl Manager {
     }
 
     /// Another manager has said whether it is of the same space.
-    pub(super) fn joined(&mut self, manager: u8, frame: &Frame<'_>, out: &mut dyn Outbox) {
+    pub(super) fn joined(&mut self, now: Time, manager: u8, frame: &Frame<'_>, out: &mut dyn Outbox) {
         if frame.kind == DONE {
             self.fellows.missing.remove(&manager);
             if self.fellows.missing.is_empty() && self.fellows.lost.is_none() {
@@ -92,10 +95,15 @@ impl Manager {
             }
             return;
         }
+        self.told_lost(now, manager, frame, out);
+    }
+
+    /// Another manager says why the space is over.
+    pub(super) fn told_lost(&mut self, now: Time, manager: u8, frame: &Frame<'_>, out: &mut dyn Outbox) {
         let refusal = Refusal::decode_all(frame.body).unwrap_or_else(|error| {
             Refusal::new(Code::Malformed, format!("manager {}: {error}", manager + 1))
         });
-        self.lose(refusal, out);
+        self.lose(now, refusal, out);
     }
 
     /// A client's fence: it is answered when all managers are there, and its requests are done from then on.
@@ -124,7 +132,7 @@ impl Manager {
     }
 
     /// Another manager is gone for good, or has refused this one.
-    pub(super) fn fellow_down(&mut self, manager: u8, cause: DownCause, out: &mut dyn Outbox) {
+    pub(super) fn fellow_down(&mut self, now: Time, manager: u8, cause: DownCause, out: &mut dyn Outbox) {
         let code = match cause {
             DownCause::Closed | DownCause::Died => Code::PeerDied,
             DownCause::Silent => Code::PeerSilent,
@@ -132,18 +140,37 @@ impl Manager {
             DownCause::Refused(number) => Code::from_number(number).unwrap_or(Code::NotAllowed),
         };
         let text = gone(manager, self.managers.len(), &self.addresses[usize::from(manager)]);
-        self.lose(Refusal::new(code, text), out);
+        self.lose(now, Refusal::new(code, text), out);
     }
 
-    /// From now on nothing of the space is asked any more. The first reason counts.
-    fn lose(&mut self, why: Refusal, out: &mut dyn Outbox) {
+    /// From now on nothing of the space is asked any more, and who waits hears so. The first reason counts. The other managers are told: they may still be
+    /// linked with the one that is gone for this one.
+    fn lose(&mut self, now: Time, why: Refusal, out: &mut dyn Outbox) {
         if self.fellows.lost.is_some() {
             return;
         }
         self.fellows.tell(&ManagersNews::Lost(why.clone()), out);
-        self.fellows.lost = Some(why);
+        for manager in self.others() {
+            let body = encode_to_vec(&why).into();
+            self.tell(
+                manager,
+                OwnedFrame { kind: ERROR, token: SPACE_IS_OVER, body, bulk: Bytes::new() },
+                out,
+            );
+        }
         self.admitted = PeerMap::new();
+        self.spaces.refuse_unanswered(now, &why, out);
+        self.fellows.lost = Some(why);
         self.answer_fences(out);
         self.refuse_asked(out);
+        self.refuse_batches(out);
+    }
+
+    /// Whoever waits for tuples to come to another manager: whether they did is not known.
+    fn refuse_batches(&mut self, out: &mut dyn Outbox) {
+        for batch in core::mem::take(&mut self.batches).into_values() {
+            let (from, token) = batch.answer;
+            self.refuse_lost(from, token, out);
+        }
     }
 }

@@ -1,8 +1,11 @@
 //! How tuples get from one manager to another: those of a signature that moves, and those that come to be where they do not belong.
 
 use super::Manager;
+use super::fellows::SPACE_IS_OVER;
 use crate::Signature;
-use crate::codec::{Class, DONE, MIGRATE, Migrate, MovedTuple, ROUTE, Route, TRANSFER, Transfer, View};
+use crate::codec::{
+    Class, DONE, ERROR, MIGRATE, Migrate, MovedTuple, ROUTE, Route, TRANSFER, Transfer, View,
+};
 use crate::space::Leaving;
 use bytes::Bytes;
 use quintet_contract::{Address, Frame, Outbox, OwnedFrame, Time, Token};
@@ -41,7 +44,7 @@ pub(super) enum Sent {
 pub(super) struct Batch {
     /// Transfers that are not answered.
     pub(super) left: usize,
-    answer: (Address, Token),
+    pub(super) answer: (Address, Token),
 }
 
 impl Manager {
@@ -64,6 +67,7 @@ impl Manager {
             }
             TRANSFER => self.transfer(now, from, frame, out),
             ROUTE => self.route(now, self.managers[usize::from(from)], &frame, out),
+            ERROR if frame.token == SPACE_IS_OVER => self.told_lost(now, from, &frame, out),
             _ => self.answered(now, &frame, out),
         }
     }
@@ -71,7 +75,7 @@ impl Manager {
     /// Another manager has done what it was asked.
     fn answered(&mut self, now: Time, frame: &Frame<'_>, out: &mut dyn Outbox) {
         match self.sent.remove(&frame.token) {
-            Some(Sent::Join(manager)) => self.joined(manager, frame, out),
+            Some(Sent::Join(manager)) => self.joined(now, manager, frame, out),
             Some(Sent::Migrate) => self.has_changed(now, out),
             Some(Sent::Transfer(Some(batch))) => self.has_come(batch, out),
             Some(Sent::Transfer(None) | Sent::Spread) | None => {}

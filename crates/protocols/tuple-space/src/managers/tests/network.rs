@@ -44,6 +44,10 @@ fn callers_at(client: usize) -> Address {
     Address::new(router_at(client).node.0, 1)
 }
 
+pub(super) fn is_manager(address: Address) -> bool {
+    address.node.0 < 100
+}
+
 /// One manager of so many.
 pub(super) fn config(managers: usize, me: usize, seed: u64) -> ManagersConfig {
     ManagersConfig {
@@ -146,16 +150,29 @@ impl Network {
 
     /// Delivers a frame of a link that is drawn; whether there was one.
     pub(super) fn step(&mut self, random: &mut Random) -> bool {
-        let busy: Vec<Link> =
-            self.links.iter().filter(|(_, frames)| !frames.is_empty()).map(|(link, _)| *link).collect();
+        let busy = self.busy();
         if busy.is_empty() {
             return false;
         }
         let drawn = usize::try_from(random.below(busy.len() as u64)).expect("a few");
-        let (from, to) = busy[drawn];
-        let frame = self.links.get_mut(&(from, to)).and_then(VecDeque::pop_front).expect("it is not empty");
-        self.give(to, Input::Frame(from, frame.borrow()));
+        self.deliver(busy[drawn]);
         true
+    }
+
+    /// Delivers all there is on these links.
+    pub(super) fn deliver_where(&mut self, is_meant: impl Fn(Address, Address) -> bool) {
+        while let Some(link) = self.busy().into_iter().find(|(from, to)| is_meant(*from, *to)) {
+            self.deliver(link);
+        }
+    }
+
+    fn busy(&self) -> Vec<Link> {
+        self.links.iter().filter(|(_, frames)| !frames.is_empty()).map(|(link, _)| *link).collect()
+    }
+
+    fn deliver(&mut self, link: Link) {
+        let frame = self.links.get_mut(&link).and_then(VecDeque::pop_front).expect("it is not empty");
+        self.give(link.1, Input::Frame(link.0, frame.borrow()));
     }
 
     /// Delivers all there is.
@@ -217,6 +234,11 @@ impl Network {
         self.managers[manager] = with;
         let at = manager_at(manager);
         self.links.retain(|(from, to), _| *from != at && *to != at);
+    }
+
+    /// Requests that wait at a manager.
+    pub(super) fn waiting_at(&self, manager: usize) -> u64 {
+        self.managers[manager].spaces().unnamed().books().unanswered
     }
 
     /// What a number of all managers comes to.

@@ -1,11 +1,12 @@
 //! Single rules, each seen by a client.
 
-use super::network::{Network, SEED, config};
+use super::network::{Network, SEED, config, is_manager};
 use crate::{
     Answer, Manager, ManagersNews, Refusal, Request, SpaceConfig, SpacesConfig, Wait, template, tuple,
 };
 use quintet_contract::{Random, Span};
 use quintet_errors::Code;
+use std::collections::BTreeSet;
 
 pub(super) fn network(clients: usize) -> Network {
     let mut network = Network::new(3, clients, SpaceConfig::default());
@@ -226,6 +227,69 @@ fn a_manager_that_is_gone_is_named_by_the_others_and_by_who_takes_its_place() {
     network.link_managers(0, 1);
     network.settle(&mut Random::new(1, 1));
     assert_eq!(network.news.last(), Some(&(1, lost)), "a new one does not serve a part of what was");
+}
+
+#[test]
+fn who_waits_at_a_survivor_hears_that_a_manager_is_gone_though_his_own_links_stay() {
+    let mut network = network(1);
+    // Of signatures that are at all three managers, as the seed is.
+    let templates = [
+        template![1i64],
+        template!["x", 1i64],
+        template![1i64, 1i64, 1i64],
+        template![1.0, 1.0],
+        template!["x", "y", 1i64],
+        template![1i64, "x"],
+    ];
+    let take = |template| Request::Take { wait: Wait::Forever, lease: None, template };
+    let waiting: Vec<u64> = templates.iter().map(|template| network.ask(0, &take(template))).collect();
+    network.settle(&mut Random::new(1, 1));
+    let waits: Vec<u64> = (0..3).map(|manager| network.waiting_at(manager)).collect();
+    assert!(!waits.contains(&0), "someone waits at each: {waits:?}");
+    network.news.clear();
+    network.lose_between(0, 1);
+    network.settle(&mut Random::new(1, 1));
+    for token in waiting {
+        let Some(Answer::Error(refusal)) = network.take_answer(0, token) else { panic!("it has ended") };
+        assert!(refusal.text.contains("manager 2 of the 3"), "{refusal}");
+    }
+    let told: BTreeSet<usize> = network.news.iter().map(|(manager, _)| *manager).collect();
+    assert_eq!((told.len(), network.news.len()), (3, 3), "each is told once");
+}
+
+#[test]
+fn who_acknowledges_with_a_result_for_a_manager_that_is_gone_is_answered() {
+    let mut network = network(1);
+    // Three tasks of three signatures, and results of three others: some result belongs elsewhere.
+    let tasks =
+        [(tuple![1i64], template![?i64]), (tuple![1.0], template![?f64]), (tuple!["x"], template![?str])];
+    let mut leases = Vec::new();
+    for (task, template) in tasks {
+        out(&mut network, task);
+        let take = Request::Take { wait: Wait::AtOnce, lease: Some(Span::from_secs(9)), template: &template };
+        let Some(Answer::Tuple(_, Some(attempt))) = network.call(0, &take) else { panic!("it is there") };
+        leases.push(attempt.lease);
+    }
+    let results = [tuple![2.0], tuple!["y"], tuple![2i64]];
+    let acks: Vec<u64> = leases
+        .iter()
+        .zip(&results)
+        .map(|(lease, result)| {
+            let tuples = core::slice::from_ref(result);
+            network.ask(0, &Request::Ack { lease: *lease, deadline: None, tuples })
+        })
+        .collect();
+    network.deliver_where(|from, to| !(is_manager(from) && is_manager(to)));
+    assert!(network.answers.len() < acks.len(), "some result is on its way to another manager");
+    // The first manager hears nothing more of the second one, and the third nothing more of either.
+    network.lose_between(0, 1);
+    network.lose_between(1, 0);
+    network.deliver_where(|from, to| !(is_manager(from) && is_manager(to)));
+    network.lose_between(2, 0);
+    network.deliver_where(|from, to| !(is_manager(from) && is_manager(to)));
+    for token in acks {
+        assert!(network.take_answer(0, token).is_some(), "it has ended");
+    }
 }
 
 #[test]

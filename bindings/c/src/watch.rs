@@ -71,6 +71,8 @@ pub enum quintet_change {
     QUINTET_CHANGE_FAILED = 5,
     /// It was there when the watch began.
     QUINTET_CHANGE_THERE = 6,
+    /// It is gone: its time had come. Where somebody had taken it, when it would have returned.
+    QUINTET_CHANGE_EXPIRED = 7,
 }
 
 /// Something that happened to a tuple.
@@ -100,6 +102,7 @@ impl quintet_change {
             Change::Done => quintet_change::QUINTET_CHANGE_DONE,
             Change::Failed => quintet_change::QUINTET_CHANGE_FAILED,
             Change::There => quintet_change::QUINTET_CHANGE_THERE,
+            Change::Expired => quintet_change::QUINTET_CHANGE_EXPIRED,
         }
     }
 }

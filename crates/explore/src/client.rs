@@ -205,7 +205,7 @@ fn send(client: &Client, ask: &Ask, token: Token, out: &mut dyn Outbox) -> Resul
         Ok(planned.send(out, client.space, token, settled)?)
     };
     match ask {
-        Ask::Out { within, .. } => send(Request::Out { deadline: *within, tuples }),
+        Ask::Out { within, .. } => send(Request::Out { deadline: *within, tuples, expiries: &[] }),
         Ask::Take { pattern, wait, lease: Some(lease), for_group: true } => {
             let (wait, lease, limit) = (*wait, *lease, None);
             send(Request::Hold { wait, lease, limit, template: &pattern.template() })
@@ -219,10 +219,12 @@ fn send(client: &Client, ask: &Ask, token: Token, out: &mut dyn Outbox) -> Resul
         Ask::Read { pattern, wait, .. } => send(Request::Read { wait: *wait, template: &pattern.template() }),
         Ask::Cancel => send(Request::Cancel),
         Ask::Return => send(Request::Return),
-        Ask::Ack { lease, within, .. } => send(Request::Ack { lease: *lease, deadline: *within, tuples }),
+        Ask::Ack { lease, within, .. } => {
+            send(Request::Ack { lease: *lease, deadline: *within, tuples, expiries: &[] })
+        }
         Ask::Release { lease } => send(Request::Release { lease: *lease }),
         Ask::Commit { leases, witnesses, within, .. } => {
-            send(Request::Commit { leases, witnesses, deadline: *within, tuples })
+            send(Request::Commit { leases, witnesses, deadline: *within, tuples, expiries: &[] })
         }
         Ask::Abort { leases } => send(Request::Abort { leases }),
         Ask::Renew => send(Request::Renew),

@@ -132,7 +132,7 @@ impl Network {
         for shape in [Shape::Job(0), Shape::Job(1), Shape::Note, Shape::Blob(10), Shape::Grid(1)] {
             let tuples = [Item { shape, number: UNSEEN }.tuple()];
             let deadline = Some(Span::ZERO);
-            self.simulation.inject(SERVER, words(&Request::Out { deadline, tuples: &tuples }));
+            self.simulation.inject(SERVER, words(&Request::Out { deadline, tuples: &tuples, expiries: &[] }));
         }
     }
 

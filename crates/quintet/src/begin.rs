@@ -42,7 +42,11 @@ impl<'a> Begin<'a> {
     /// # Errors
     /// It could not be sent.
     pub fn out(self, tuples: &[Tuple]) -> Result<Pending, Error> {
-        Pending::begin(self.lab, self.space, &Request::Out { deadline: self.limit.map(Span::from), tuples })
+        Pending::begin(
+            self.lab,
+            self.space,
+            &Request::Out { deadline: self.limit.map(Span::from), tuples, expiries: &[] },
+        )
     }
 
     /// Begins [`Space::take`](crate::Space::take) or [`Space::take_within`](crate::Space::take_within).

@@ -147,7 +147,7 @@ impl Space {
 
     fn ask_replace(&self, wait: Wait, template: &Template, tuples: &[Tuple]) -> Result<Outcome, Error> {
         check_tuples(tuples)?;
-        self.ask(&Request::Replace { wait, template, tuples })
+        self.ask(&Request::Replace { wait, template, tuples, expiries: &[] })
     }
 
     fn ask_select(&self, takes: bool, wait: Wait, templates: &[Template]) -> Result<Outcome, Error> {
@@ -163,7 +163,7 @@ impl Begin<'_> {
     /// It could not be sent; [`Code::BadValue`] for no tuple at all.
     pub fn replace(self, template: &Template, tuples: &[Tuple]) -> Result<Pending, Error> {
         check_tuples(tuples)?;
-        self.pending(&Request::Replace { wait: self.wait(), template, tuples })
+        self.pending(&Request::Replace { wait: self.wait(), template, tuples, expiries: &[] })
     }
 
     /// Begins [`Space::replace_if`]: [`Outcome::NoMatch`] if there is no match.
@@ -172,7 +172,7 @@ impl Begin<'_> {
     /// As [`Begin::replace`].
     pub fn replace_if(self, template: &Template, tuples: &[Tuple]) -> Result<Pending, Error> {
         check_tuples(tuples)?;
-        self.pending(&Request::Replace { wait: Wait::AtOnce, template, tuples })
+        self.pending(&Request::Replace { wait: Wait::AtOnce, template, tuples, expiries: &[] })
     }
 
     /// Begins [`Space::select`] or [`Space::select_within`], whose outcome is [`Outcome::Selected`].

@@ -169,7 +169,7 @@ impl Group {
         let held = Held { lab: lab.clone(), space: *space, uses: Mutex::new(uses) };
         let uses = held.uses();
         let (leases, witnesses, tuples) = (&uses.leases, &uses.witnesses, &uses.puts);
-        let pending = held.begin(&Request::Commit { leases, witnesses, deadline, tuples });
+        let pending = held.begin(&Request::Commit { leases, witnesses, deadline, tuples, expiries: &[] });
         drop(uses);
         Ok(Acknowledgement::of_group(pending?, held))
     }

@@ -64,7 +64,12 @@ impl Lease {
     /// # Errors
     /// It could not be sent; then the tuple has returned to the space.
     pub fn begin_acknowledge(self, results: &[Tuple]) -> Result<Acknowledgement, Error> {
-        let ack = Request::Ack { lease: self.granted.attempt.lease, deadline: None, tuples: results };
+        let ack = Request::Ack {
+            lease: self.granted.attempt.lease,
+            deadline: None,
+            tuples: results,
+            expiries: &[],
+        };
         Ok(Acknowledgement { pending: Pending::begin(&self.lab, self.space, &ack)?, held: Held::Lease(self) })
     }
 

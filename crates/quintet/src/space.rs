@@ -81,7 +81,7 @@ impl Space {
         if tuples.is_empty() {
             return Ok(());
         }
-        self.ask(&Request::Out { deadline: limit.map(Span::from), tuples }).map(drop)
+        self.ask(&Request::Out { deadline: limit.map(Span::from), tuples, expiries: &[] }).map(drop)
     }
 
     /// Takes the oldest matching tuple, waiting for one.

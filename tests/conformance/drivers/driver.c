@@ -340,7 +340,7 @@ static void watch_behind(quintet_space *space) {
 }
 
 static void say_event(void) {
-    static const char *const CHANGES[] = {"put", "taken", "leased", "returned", "done", "failed", "there"};
+    static const char *const CHANGES[] = {"put", "taken", "leased", "returned", "done", "failed", "there", "expired"};
     quintet_watch *watched = steps[next_step()].watch;
     quintet_event event;
     quintet_tuple *tuple;

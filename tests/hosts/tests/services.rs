@@ -80,7 +80,7 @@ fn start(addresses: [LinkAddress; 2], told: &Arc<Mutex<Vec<Event>>>) -> [Running
 /// The client puts and takes a tuple, and both nodes hear of the ring.
 fn check([server, client]: &[Running; 2]) {
     let (one, any) = ([tuple!["n", 1i64]], template!["n", ?i64]);
-    ask_space(client, Request::Out { deadline: None, tuples: &one }, 1);
+    ask_space(client, Request::Out { deadline: None, tuples: &one, expiries: &[] }, 1);
     ask_space(client, Request::Take { wait: Wait::Forever, lease: None, template: &any }, 2);
     [server, client].into_iter().for_each(|side| ask(side, ASK, ROUNDS, b""));
     let mut answers: Vec<OwnedFrame> = (0..3).map(|_| client.answer()).collect();

@@ -130,11 +130,11 @@ impl Worker {
             _ => [tuple!["item", 0i64]],
         };
         let request = match asked {
-            Asked::Put(_) => Request::Out { deadline: None, tuples: &put },
+            Asked::Put(_) => Request::Out { deadline: None, tuples: &put, expiries: &[] },
             Asked::Read => Request::Read { wait, template: &items },
             Asked::Take => Request::Take { wait, lease: None, template: &items },
             Asked::Lease => Request::Take { wait, lease, template: &items },
-            Asked::Finish(_) => Request::Ack { lease: held, deadline: None, tuples: &put },
+            Asked::Finish(_) => Request::Ack { lease: held, deadline: None, tuples: &put, expiries: &[] },
             Asked::Release => Request::Release { lease: held },
         };
         // One at a time: all that were answered before are settled.

@@ -33,7 +33,7 @@ class Event:
     """Its place in the order of all events of the space. Numbers go up, not always by one."""
     change: str
     """"put": it came. "taken": a plain take has it. "leased": it is hidden under a lease. "returned": it can be taken again. "done": its lease was
-    acknowledged, or its group has happened. "failed": a dead letter comes in its place. "there": it was there when the watch began."""
+    acknowledged, or its group has happened. "failed": a dead letter comes in its place. "there": it was there when the watch began. "expired": its time had come."""
     age: int
     """Which tuple: its place in the order in which tuples were put."""
     fields: tuple[Any, ...]

@@ -211,7 +211,12 @@ impl Asking<'_> {
     fn out(&mut self) -> OwnedFrame {
         let puts = self.puts();
         let tuples: Vec<Tuple> = puts.iter().copied().map(stored).collect();
-        self.asked(Act::Out(puts), Waits::No, None, &space::Request::Out { deadline: None, tuples: &tuples })
+        self.asked(
+            Act::Out(puts),
+            Waits::No,
+            None,
+            &space::Request::Out { deadline: None, tuples: &tuples, expiries: &[] },
+        )
     }
 
     fn query(&mut self, purpose: Purpose, held: Option<Held>) -> OwnedFrame {
@@ -281,7 +286,7 @@ impl Asking<'_> {
         let (of, puts, (wait, waits)) = (self.pattern(), self.puts(), self.wait());
         let tuples: Vec<Tuple> = puts.iter().copied().map(stored).collect();
         let template = &template(of);
-        let request = space::Request::Replace { wait, template, tuples: &tuples };
+        let request = space::Request::Replace { wait, template, tuples: &tuples, expiries: &[] };
         self.asked(Act::Replace { of, found: None, puts }, waits, None, &request)
     }
 
@@ -302,7 +307,7 @@ impl Asking<'_> {
             let puts = self.puts();
             let tuples: Vec<Tuple> = puts.iter().copied().map(stored).collect();
             let act = Act::Commit { leased: vec![number], witnessed: Vec::new(), puts, happened: true };
-            let request = space::Request::Ack { lease, deadline: None, tuples: &tuples };
+            let request = space::Request::Ack { lease, deadline: None, tuples: &tuples, expiries: &[] };
             return self.asked(act, Waits::No, None, &request);
         }
         let Some(group) = self.ledger.take_group(self.node) else { return self.out() };
@@ -321,6 +326,7 @@ impl Asking<'_> {
             witnesses: &witnesses,
             deadline: None,
             tuples: &tuples,
+            expiries: &[],
         };
         let act = Act::Commit { leased, witnessed, puts, happened: true };
         let frame = self.asked(act, Waits::No, None, &request);

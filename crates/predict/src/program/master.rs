@@ -36,7 +36,7 @@ impl Master {
         if self.put < self.tasks {
             let task = tuple!["task", self.put.cast_signed(), Value::Binary(self.data.clone())];
             self.put += 1;
-            self.caller.ask(Request::Out { deadline: None, tuples: &[task] }, out);
+            self.caller.ask(Request::Out { deadline: None, tuples: &[task], expiries: &[] }, out);
         } else if self.taken < self.tasks {
             let take = Request::Take { wait: Wait::Forever, lease: None, template: &self.results };
             self.caller.ask(take, out);

@@ -61,7 +61,7 @@ impl Pairs {
         let tuples = std::slice::from_ref(&self.tuple);
         let settled = self.first;
         self.awaited += 1;
-        self.caller.ask_while(Request::Out { deadline: None, tuples }, settled, out)
+        self.caller.ask_while(Request::Out { deadline: None, tuples, expiries: &[] }, settled, out)
     }
 
     fn take(&mut self, out: &mut dyn Outbox) {

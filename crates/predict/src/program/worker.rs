@@ -98,8 +98,8 @@ impl Worker {
         self.renewal = None;
         let tuples = &[tuple!["result", task, Value::Binary(self.result.clone())]];
         let request = match lease {
-            Some(lease) => Request::Ack { lease, deadline: None, tuples },
-            None => Request::Out { deadline: None, tuples },
+            Some(lease) => Request::Ack { lease, deadline: None, tuples, expiries: &[] },
+            None => Request::Out { deadline: None, tuples, expiries: &[] },
         };
         self.caller.ask(request, out);
     }

@@ -15,7 +15,7 @@ use body::{Body, NamedBody};
 use bytes::Bytes;
 use core::fmt;
 use parts::Parts;
-use plan::Plan;
+use plan::{Expiries, Plan};
 use quintet_contract::{Address, Kind, Outbox, SendError, Span, Token};
 use quintet_errors::Code;
 use quintet_wire::{encode_to_vec, send};
@@ -32,6 +32,8 @@ pub enum Request<'a> {
         deadline: Option<Span>,
         /// At least one.
         tuples: &'a [Tuple],
+        /// In how long after it is put each of these expires, none: not at all; empty: none of them does.
+        expiries: &'a [Option<Span>],
     },
     /// Takes the oldest matching tuple.
     Take {
@@ -61,6 +63,8 @@ pub enum Request<'a> {
         deadline: Option<Span>,
         /// The results, if any.
         tuples: &'a [Tuple],
+        /// In how long after it is put each of these expires, none: not at all; empty: none of them does.
+        expiries: &'a [Option<Span>],
     },
     /// Ends a lease; the tuple returns to its place.
     Release {
@@ -116,6 +120,8 @@ pub enum Request<'a> {
         deadline: Option<Span>,
         /// What it puts, if anything.
         tuples: &'a [Tuple],
+        /// In how long after it is put each of these expires, none: not at all; empty: none of them does.
+        expiries: &'a [Option<Span>],
     },
     /// Ends a group, of which nothing happens: what it took and still has returns to its place.
     Abort {
@@ -130,6 +136,8 @@ pub enum Request<'a> {
         template: &'a Template,
         /// What to put; at least one.
         tuples: &'a [Tuple],
+        /// In how long after it is put each of these expires, none: not at all; empty: none of them does.
+        expiries: &'a [Option<Span>],
     },
     /// Takes or reads the oldest tuple that matches one of several templates.
     Select {
@@ -291,7 +299,7 @@ impl Request<'_> {
     /// It can never be sent.
     pub fn planned(&self) -> Result<PlannedRequest<'_>, TooLarge> {
         let plan = self.plan()?;
-        let bulk = plan.bulk()?;
+        let bulk = plan.bulk(self.expiries())?;
         Ok(PlannedRequest { request: self, space: SpaceNumber::UNNAMED, plan, bulk })
     }
 
@@ -300,16 +308,34 @@ impl Request<'_> {
         matches!(self, Request::Out { .. } | Request::Ack { .. } | Request::Commit { .. })
     }
 
+    /// In how long each of the tuples that it carries expires.
+    fn expiries(&self) -> Expiries<'_> {
+        match self {
+            Request::Out { expiries, .. }
+            | Request::Ack { expiries, .. }
+            | Request::Commit { expiries, .. }
+            | Request::Replace { expiries, .. } => Expiries(expiries),
+            _ => Expiries(&[]),
+        }
+    }
+
+    /// Whether a tuple that it puts expires, which spaces of earlier versions do not know.
+    #[must_use]
+    pub fn has_expiries(&self) -> bool {
+        self.expiries().0.iter().any(Option::is_some)
+    }
+
     fn plan(&self) -> Result<Plan<'_>, TooLarge> {
         Ok(match self {
             Request::Out { tuples: [tuple], .. } | Request::Ack { tuples: [tuple], .. } => {
                 Plan::One(Encoded::tuple(tuple)?)
             }
             Request::Out { tuples, .. } | Request::Ack { tuples, .. } => {
-                Plan::several(tuples, REQUEST_BYTES)?
+                Plan::several(tuples, self.expiries(), REQUEST_BYTES)?
             }
             Request::Commit { leases, witnesses, tuples, .. } => {
-                Plan::several(tuples, REQUEST_BYTES + uses_len(leases.len(), witnesses.len()))?
+                let front = REQUEST_BYTES + uses_len(leases.len(), witnesses.len());
+                Plan::several(tuples, self.expiries(), front)?
             }
             Request::Take { template, .. }
             | Request::Read { template, .. }
@@ -325,9 +351,9 @@ impl Request<'_> {
                 None => Plan::One(Encoded::template(template)?),
             },
             Request::Replace { template, tuples, .. } => {
-                Plan::Parts(Parts::plan(core::slice::from_ref(template), tuples)?)
+                Plan::Parts(Parts::plan(core::slice::from_ref(template), tuples, self.expiries())?)
             }
-            Request::Select { templates, .. } => Plan::Parts(Parts::plan(templates, &[])?),
+            Request::Select { templates, .. } => Plan::Parts(Parts::plan(templates, &[], self.expiries())?),
             _ => Plan::Tuples(&[], 0),
         })
     }

@@ -42,7 +42,7 @@
 //! | [`FENCE`], [`MIGRATE`], [`TRANSFER`] | no `settled` in front: see `managers.rs` | [`DONE`] |
 //! | [`NAMED`] | no `settled` in front, but the number of a named space and the kind of a request, which follows | that of the request |
 //!
-//! Each of the n tuples of a request is head length u32, bulk length u32, head; their bulks follow each other in the
+//! Each of the n tuples of a request is head length u32, bulk length u32, head (one that expires says between in how long: `put.rs`); their bulks follow each other in the
 //! frame's bulk, each at the next multiple of 64. Where the n tuples are too long for a frame's body, none of them is
 //! there: they end the bulk, followed by their length u32. Any request may be answered by [`ERROR`] instead; by one manager
 //! of several also by [`MOVED`].
@@ -59,6 +59,7 @@ mod managers;
 mod more;
 mod order_key;
 pub(crate) mod packing;
+mod put;
 pub(crate) mod ranges;
 mod request;
 mod spaces;
@@ -94,13 +95,14 @@ pub(crate) use further::{Further, FurtherOperation, Replace, Select};
 pub(crate) use glimpse::{read_fields, write_fields};
 pub(crate) use grants::is_reserved;
 pub(crate) use group::{Uses, encode_uses, uses_len};
-pub(crate) use listing::{ListView, write_end, write_page_front};
+pub(crate) use listing::{ListView, write_end, write_page_front, write_state};
 pub(crate) use managers::{Migrate, MovedTuple, Route, Transfer};
 pub(crate) use more::{
     EventRows, EventsBody, LookView, More, TooOldBody, WatchView, encode_look, encode_watch,
 };
 pub(crate) use order_key::{FrontKey, OrderKey};
-pub(crate) use request::{KeptTuples, Put, PutTuples, Query, RequestView, Settled, TupleLengths};
+pub(crate) use put::{KeptTuples, Put, PutTuple, PutTuples, TupleLengths};
+pub(crate) use request::{Query, RequestView, Settled};
 pub(crate) use spaces::NamedFront;
 pub(crate) use view::{Layout, View};
 

@@ -116,7 +116,8 @@ pub fn manager_seeds() -> Vec<(&'static str, Vec<u8>)> {
     let refused = sent(2, codec::ERROR, 2, &encode_to_vec(&refusal), &[]);
     let tuple = Tuple::from_values(["task".into(), 7i64.into()]);
     let (head, _) = tuple.encode().expect("it is small");
-    let moved = MovedTuple { age: 4, failed: 1, is_reserve: false, head: head.into(), bulk: Bytes::new() };
+    let (expires_in, bulk) = (Some(quintet_contract::Span::from_millis(5)), Bytes::new());
+    let moved = MovedTuple { age: 4, failed: 1, is_reserve: false, expires_in, head: head.into(), bulk };
     let migrate = Migrate { epoch: 1, signature: signature.clone(), class: codec::Class::Hash(1) };
     let transfer = |epoch| {
         let (ends, tuples) = (Some(signature.clone()), vec![moved.clone()]);

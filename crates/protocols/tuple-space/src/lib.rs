@@ -19,7 +19,7 @@
 //!     let (_, answer) = link.frames().pop().expect("these requests are answered at once");
 //!     Answer::decode(answer.kind, &answer.body, &answer.bulk).expect("the manager's bytes are good")
 //! };
-//! assert_eq!(ask(1, Request::Out { deadline: None, tuples: &[tuple!["row", 3i64]] }), Answer::Done);
+//! assert_eq!(ask(1, Request::Out { deadline: None, tuples: &[tuple!["row", 3i64]], expiries: &[] }), Answer::Done);
 //! let row = ask(2, Request::Take { wait: Wait::Forever, lease: None, template: &template!["row", ?i64] });
 //! assert_eq!(row, Answer::Tuple(tuple!["row", 3i64], None));
 //! ```
@@ -74,7 +74,7 @@ pub use range::{Bounding, MAX_BOUND_BYTES, MAX_RANGES, ValueRange};
 #[cfg(feature = "seeded-defects")]
 pub use space::Defect;
 pub use space::{
-    Books, DEAD_LETTER, MAX_COLLECTED, MAX_INDEX_BYTES, Space, SpaceConfig, TUPLE_BYTES, stages,
+    Books, DEAD_LETTER, EXPIRY_BYTES, MAX_COLLECTED, MAX_INDEX_BYTES, Space, SpaceConfig, TUPLE_BYTES, stages,
 };
 pub use spaces::{KeptSpaces, Spaces, SpacesConfig};
 pub use template::{Field, Template};

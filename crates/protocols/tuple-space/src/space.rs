@@ -25,6 +25,8 @@
 //! - **All or nothing.** What a group takes is hidden under leases whose end is no failure; its puts come with its end, in one request that
 //!   removes what it took and puts at one instant, at which all that it read is there. Else nothing of it happens, and what it took
 //!   is where it was.
+//! - **What expires is gone in time.** A tuple that was put to expire leaves when its time has come, and at that instant whatever others ask: what is
+//!   due is done before anything else. One that somebody has taken is his; where it would return after its time, it leaves instead.
 //! - **Failures are counted.** A tuple whose leases ended `max_attempts` times without an acknowledgement becomes a dead
 //!   letter: `("quintet.dead-letter", reason, attempts, original fields...)`, a tuple like any other. A dead letter
 //!   that fails again stays what it is.
@@ -50,6 +52,7 @@
 //! | `snapshot.rs`, each `saved.rs` | the state as bytes, and back |
 //! | `usage.rs` | partitions and hot keys: how tuples are used, for whoever looks |
 //! | `elsewhere.rs` | tuples that belong to other managers of the space |
+//! | `expiry.rs` | tuples that leave by themselves |
 //! | `dissolve.rs` | the end of a named space |
 //! | `timers.rs`, `verify.rs`, `defect.rs` | deadlines; checks and built-in defects for tests |
 
@@ -62,6 +65,7 @@ mod config;
 mod defect;
 mod dissolve;
 mod elsewhere;
+mod expiry;
 mod further;
 mod group;
 mod index;
@@ -97,7 +101,7 @@ pub use config::SpaceConfig;
 #[cfg(feature = "seeded-defects")]
 pub use defect::Defect;
 pub use lease::DEAD_LETTER;
-pub use room::{MAX_INDEX_BYTES, TUPLE_BYTES};
+pub use room::{EXPIRY_BYTES, MAX_INDEX_BYTES, TUPLE_BYTES};
 
 use crate::codec::{CLIENT_WORD, Query, RequestView, SPACES, Wait};
 use crate::keyed::HashKey;
@@ -163,6 +167,8 @@ pub struct Space {
     /// Leases that ended without an acknowledgement.
     redone: u64,
     dead_letters: u64,
+    /// Tuples that left by themselves.
+    expired: u64,
     requests: Requests,
     /// Who may put what others run; none: everybody.
     granted: Option<Granted>,
@@ -195,6 +201,7 @@ impl Space {
             next_order: 1,
             redone: 0,
             dead_letters: 0,
+            expired: 0,
             requests: Requests::default(),
             granted: None,
             elsewhere: None,
@@ -340,6 +347,7 @@ impl Space {
                 Timer::Parked(key) => self.time_out_parked(now, key, out),
                 Timer::Watcher(order) => self.time_out_watcher(now, order, out),
                 Timer::Lease(lease) => self.fail_lease(now, lease, Failure::Expired, out),
+                Timer::Tuple(place) => self.expire_shown(now, place),
             }
         }
     }

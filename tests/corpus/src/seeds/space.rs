@@ -60,7 +60,7 @@ pub(super) fn tuples() -> Vec<Seed> {
 /// A page of a collection, as an answer: where it goes on, below which age, and the tuples as a request would have them.
 fn of_page(tuples: &[Tuple]) -> Vec<u8> {
     let mut link = Effects::default();
-    let put = Request::Out { deadline: None, tuples };
+    let put = Request::Out { deadline: None, tuples, expiries: &[] };
     put.send(&mut link, Address::new(0, 16), Token(1), Token(9)).expect("small tuples");
     let (_, frame) = link.frames().pop().expect("it was sent");
     with_length((frame.body.to_vec(), frame.bulk))
@@ -99,7 +99,7 @@ fn named_spaces() -> Vec<u8> {
         manage(SpacesRequest::Create(name("a"), settings(None)), 1),
         manage(SpacesRequest::Create(name("b"), settings(Some(SpaceRights::default()))), 2),
         manage(SpacesRequest::Open(name("b")), 3),
-        step_in(1, Request::Out { deadline: None, tuples: &rows }, 1, 4),
+        step_in(1, Request::Out { deadline: None, tuples: &rows, expiries: &[] }, 1, 4),
         [step_in(1, take, 1, 5), step_in(1, take, 1, 6), step_in(2, take, 1, 7)].concat(),
         step(Request::Renew, 1, 8),
         manage(SpacesRequest::List { after: Some(name("a")) }, 9),
@@ -122,9 +122,13 @@ fn select_and_replace() -> Vec<u8> {
     };
     let replace = |from: i64, to: i64, token| {
         let (template, tuples) = (template!["step", from], [tuple!["step", to], tuple!["log", to]]);
-        step(Request::Replace { wait: Wait::Forever, template: &template, tuples: &tuples }, 2, token)
+        step(
+            Request::Replace { wait: Wait::Forever, template: &template, tuples: &tuples, expiries: &[] },
+            2,
+            token,
+        )
     };
-    let out = |tuple, token| step(Request::Out { deadline: None, tuples: &[tuple] }, 0, token);
+    let out = |tuple, token| step(Request::Out { deadline: None, tuples: &[tuple], expiries: &[] }, 0, token);
     [
         select(true, None, 1, 1),
         out(tuple!["row", 7i64], 2),
@@ -140,7 +144,9 @@ fn select_and_replace() -> Vec<u8> {
 fn ranges() -> Vec<u8> {
     let low = template![Field::prefix("ro"), Field::range(..3i64)];
     let high = template!["row", Field::range(3i64..=9)];
-    let out = |n: i64, token| step(Request::Out { deadline: None, tuples: &[tuple!["row", n]] }, 0, token);
+    let out = |n: i64, token| {
+        step(Request::Out { deadline: None, tuples: &[tuple!["row", n]], expiries: &[] }, 0, token)
+    };
     let take = |template, wait, token| step(Request::Take { wait, lease: None, template }, 1, token);
     [
         [take(&high, Wait::Forever, 1), take(&low, Wait::For(Span(50)), 2), out(5, 1), out(9, 2)].concat(),
@@ -158,7 +164,7 @@ fn collections() -> Vec<u8> {
         step(Request::Collect { takes, from, below, most: 2, template: &any }, 1, token)
     };
     let out = |number: i64, token| {
-        step(Request::Out { deadline: None, tuples: &[tuple!["row", number]] }, 0, token)
+        step(Request::Out { deadline: None, tuples: &[tuple!["row", number]], expiries: &[] }, 0, token)
     };
     let into = step(Request::CollectInto { takes: true, into: SpaceNumber(1), template: &any }, 1, 9);
     [
@@ -178,7 +184,7 @@ fn collected_spaces() -> Vec<u8> {
     [
         SENDER_UP.to_vec(),
         step(Request::Spaces(&SpacesRequest::Create(name("a"), settings)), 1, 1),
-        step(Request::Out { deadline: None, tuples: &row }, 1, 2),
+        step(Request::Out { deadline: None, tuples: &row, expiries: &[] }, 1, 2),
         [step(into(false, 1), 1, 3), step(into(true, 1), 1, 4), step(into(true, 0), 1, 5)].concat(),
         [step_in(1, into(true, 0), 1, 6), step_in(1, into(true, 1), 1, 7), step(into(true, 2), 1, 8)]
             .concat(),
@@ -188,7 +194,8 @@ fn collected_spaces() -> Vec<u8> {
 
 pub(super) fn requests() -> Vec<Seed> {
     let (rows, any) = ([tuple!["row", 3i64]], template!["row", ?i64]);
-    let out = |sender, token| step(Request::Out { deadline: None, tuples: &rows }, sender, token);
+    let out =
+        |sender, token| step(Request::Out { deadline: None, tuples: &rows, expiries: &[] }, sender, token);
     let take =
         |wait, lease, sender, token| step(Request::Take { wait, lease, template: &any }, sender, token);
     let list = |subject, template, token| {
@@ -216,7 +223,7 @@ pub(super) fn requests() -> Vec<Seed> {
                     out(0, 1),
                     take(Wait::AtOnce, lease, 1, 2),
                     step(Request::Renew, 1, 3),
-                    step(Request::Ack { lease: id, deadline: None, tuples: &rows }, 1, 4),
+                    step(Request::Ack { lease: id, deadline: None, tuples: &rows, expiries: &[] }, 1, 4),
                 ]
                 .concat(),
             ),
@@ -276,7 +283,11 @@ pub(super) fn requests() -> Vec<Seed> {
                     step(Request::Hold { wait: Wait::AtOnce, lease, limit, template: &any }, 1, token)
                 };
                 let end = |leases, witnesses, tuples, token| {
-                    step(Request::Commit { leases, witnesses, deadline: None, tuples }, 1, token)
+                    step(
+                        Request::Commit { leases, witnesses, deadline: None, tuples, expiries: &[] },
+                        1,
+                        token,
+                    )
                 };
                 [
                     [out(0, 1), out(0, 2), hold(3)].concat(),
@@ -298,7 +309,15 @@ pub(super) fn requests() -> Vec<Seed> {
                 [
                     SENDER_UP.to_vec(),
                     step(Request::Grant { grants: &CodeGrants::default() }, 0, 1),
-                    step(Request::Out { deadline: None, tuples: &[tuple!["quintet.task", 3i64]] }, 1, 2),
+                    step(
+                        Request::Out {
+                            deadline: None,
+                            tuples: &[tuple!["quintet.task", 3i64]],
+                            expiries: &[],
+                        },
+                        1,
+                        2,
+                    ),
                     step(Request::Grant { grants: &CodeGrants::default() }, 1, 3),
                 ]
                 .concat(),
@@ -319,7 +338,7 @@ pub(super) fn logs() -> Vec<Seed> {
     let space = Space::new(config);
     let mut link = Effects::default();
     let (rows, any) = ([tuple!["row", 3i64]], template!["row", ?i64]);
-    let put = Request::Out { deadline: None, tuples: &rows };
+    let put = Request::Out { deadline: None, tuples: &rows, expiries: &[] };
     let take = Request::Take { wait: Wait::Forever, lease: None, template: &any };
     for (token, request) in [(1, put), (2, take)] {
         request.send(&mut link, Address::new(0, 16), Token(token), Token(0)).expect("a small request");
@@ -348,7 +367,7 @@ pub(super) fn clients() -> Vec<Seed> {
     let up = PeerChange::Up { incarnation: Incarnation(1), link: LinkInfo::new(LinkClass::Machine, 1 << 20) };
     let made = SpacesRequest::Create("orders".parse().expect("a name"), SpaceSettings::default());
     let (rows, any) = ([tuple!["row", 3i64]], template!["other", ?i64]);
-    let put = Request::Out { deadline: None, tuples: &rows };
+    let put = Request::Out { deadline: None, tuples: &rows, expiries: &[] };
     let take = Request::Take { wait: Wait::Forever, lease: None, template: &any };
     let mut link = Effects::default();
     for (node, request) in [(1, put), (2, take), (4, Request::Spaces(&made))] {

@@ -128,10 +128,10 @@ impl Worker {
         };
         let lease = (asked == Asked::Lease).then(|| Span::from_secs(1_000));
         let request = match asked {
-            Asked::Put(_) => Request::Out { deadline: None, tuples: &put },
+            Asked::Put(_) => Request::Out { deadline: None, tuples: &put, expiries: &[] },
             Asked::Read => Request::Read { wait, template: &items },
             Asked::Take | Asked::Unsure | Asked::Lease => Request::Take { wait, lease, template: &items },
-            Asked::Finish(_) => Request::Ack { lease: held, deadline: None, tuples: &put },
+            Asked::Finish(_) => Request::Ack { lease: held, deadline: None, tuples: &put, expiries: &[] },
             Asked::Status => Request::Status,
         };
         let token = Token(self.next_token);

@@ -108,7 +108,7 @@ impl Bench {
     }
 
     fn put(&mut self, token: u64) {
-        self.ask(token, &Request::Out { deadline: None, tuples: &[tuple!["x", 1i64]] });
+        self.ask(token, &Request::Out { deadline: None, tuples: &[tuple!["x", 1i64]], expiries: &[] });
     }
 
     fn take(&mut self, token: u64, lease: Option<Span>) {

@@ -5,6 +5,7 @@ use super::{Request, WITHOUT_END};
 use crate::codec::{
     Collect, FurtherOperation, ListView, NamedFront, Query, Settled, encode_look, encode_uses, encode_watch,
 };
+use quintet_contract::Span;
 use quintet_wire::{Encode, Sink};
 
 /// A request with the word in front, sizes checked.
@@ -20,6 +21,12 @@ pub(super) struct NamedBody<'a> {
     pub(super) body: Body<'a>,
 }
 
+impl Body<'_> {
+    fn encode_tuples(&self, deadline: Option<Span>, sink: &mut impl Sink) {
+        self.plan.encode_tuples(deadline, self.request.expiries(), sink);
+    }
+}
+
 impl Encode for NamedBody<'_> {
     fn encode(&self, sink: &mut impl Sink) {
         self.front.encode(sink);
@@ -31,10 +38,10 @@ impl Encode for Body<'_> {
     fn encode(&self, sink: &mut impl Sink) {
         self.settled.encode(sink);
         match self.request {
-            Request::Out { deadline, .. } => self.plan.encode_tuples(*deadline, sink),
+            Request::Out { deadline, .. } => self.encode_tuples(*deadline, sink),
             Request::Ack { lease, deadline, .. } => {
                 lease.encode(sink);
-                self.plan.encode_tuples(*deadline, sink);
+                self.encode_tuples(*deadline, sink);
             }
             Request::Take { wait, lease, .. } => {
                 Query::encode_front(*wait, *lease, None, sink);
@@ -54,11 +61,11 @@ impl Encode for Body<'_> {
             }
             Request::Commit { leases, witnesses, deadline, .. } => {
                 encode_uses(true, leases, witnesses, sink);
-                self.plan.encode_tuples(*deadline, sink);
+                self.encode_tuples(*deadline, sink);
             }
             Request::Abort { leases } => {
                 encode_uses(false, leases, &[], sink);
-                self.plan.encode_tuples(None, sink);
+                self.encode_tuples(None, sink);
             }
             Request::Count { .. } => self.plan.encode_template(sink),
             Request::List { subject, from, size, template } => {

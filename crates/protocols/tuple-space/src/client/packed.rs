@@ -1,5 +1,6 @@
 //! The tuples of a request, encoded with their long data packed.
 
+use super::plan::Expiries;
 use crate::codec::{BULK_ALIGNMENT, Encoded, MAX_HEAD_BYTES, TupleLengths, packing::packed_tuple};
 use bytes::Bytes;
 use quintet_wire::{Encode, Sink, encode_to_vec};
@@ -27,16 +28,16 @@ impl PackedTuples {
             bulk.extend_from_slice(&own);
             heads.push((head, own.len()));
         }
-        let body: usize = heads.iter().map(|(head, _)| head.len() + TupleLengths::BYTES).sum();
+        let body: usize =
+            heads.iter().map(|(head, _)| head.len() + TupleLengths::BYTES + TupleLengths::EXPIRY_BYTES).sum();
         (heads.len() == 1 || body <= MAX_HEAD_BYTES).then(|| PackedTuples { heads, bulk: bulk.into() })
     }
-}
 
-impl Encode for PackedTuples {
-    fn encode(&self, sink: &mut impl Sink) {
+    pub(super) fn encode(&self, expiries: Expiries<'_>, sink: &mut impl Sink) {
         sink.u32(u32::try_from(self.heads.len()).expect("their heads fit a body"));
-        for (head, bulk) in &self.heads {
-            TupleLengths { head: head.len(), bulk: *bulk }.encode(sink);
+        for (at, (head, bulk)) in self.heads.iter().enumerate() {
+            let expires_in = expiries.of(at);
+            TupleLengths { head: head.len(), bulk: *bulk, expires_in }.encode(sink);
             sink.bytes(head);
         }
     }

@@ -9,6 +9,16 @@ use quintet_contract::Span;
 use quintet_contract::limits::{MAX_BULK_BYTES, MAX_PAYLOAD_BYTES};
 use quintet_wire::{Encode, Sink};
 
+/// In how long each tuple of a request expires, by its place; those without one do not.
+#[derive(Clone, Copy)]
+pub(super) struct Expiries<'a>(pub(super) &'a [Option<Span>]);
+
+impl Expiries<'_> {
+    pub(super) fn of(self, at: usize) -> Option<Span> {
+        self.0.get(at).copied().flatten()
+    }
+}
+
 /// What a request carries: planned once where it is one tuple or template, which it nearly always is.
 pub(super) enum Plan<'a> {
     One(Encoded<'a>),
@@ -25,11 +35,16 @@ pub(super) enum Plan<'a> {
 
 impl<'a> Plan<'a> {
     /// Plans several tuples, or none, behind so many bytes at most.
-    pub(super) fn several(tuples: &'a [Tuple], front: usize) -> Result<Self, TooLarge> {
+    pub(super) fn several(
+        tuples: &'a [Tuple],
+        expiries: Expiries<'_>,
+        front: usize,
+    ) -> Result<Self, TooLarge> {
         let (mut heads, mut bulk) = (0usize, 0usize);
-        for tuple in tuples {
+        for (at, tuple) in tuples.iter().enumerate() {
             let encoded = Encoded::tuple(tuple)?;
-            heads += TupleLengths::BYTES + encoded.encoded_len();
+            let expiry = if expiries.of(at).is_some() { TupleLengths::EXPIRY_BYTES } else { 0 };
+            heads += TupleLengths::BYTES + expiry + encoded.encoded_len();
             bulk = bulk.next_multiple_of(BULK_ALIGNMENT) + encoded.bulk_len();
         }
         let fits = front + heads <= MAX_PAYLOAD_BYTES;
@@ -42,7 +57,7 @@ impl<'a> Plan<'a> {
     }
 
     /// Gathers the bulk. That of a single tuple stays where it lies, also among others without any.
-    pub(super) fn bulk(&self) -> Result<Bytes, TooLarge> {
+    pub(super) fn bulk(&self, expiries: Expiries<'_>) -> Result<Bytes, TooLarge> {
         let (tuples, bytes) = match self {
             Plan::One(encoded) => return Ok(encoded.bulk()),
             Plan::Head(_) => return Ok(Bytes::new()),
@@ -57,7 +72,7 @@ impl<'a> Plan<'a> {
         }
         if matches!(self, Plan::ManyTuples(..)) {
             let start = bulk.len();
-            tuples.iter().for_each(|tuple| encode_tuple(&planned(tuple), &mut bulk));
+            encode_each(tuples, expiries, &mut bulk);
             let heads = u32::try_from(bulk.len() - start).expect("a bulk is shorter than 4 GiB");
             bulk.u32(heads);
         }
@@ -73,20 +88,20 @@ impl<'a> Plan<'a> {
         }
     }
 
-    pub(super) fn encode_tuples(&self, deadline: Option<Span>, sink: &mut impl Sink) {
+    pub(super) fn encode_tuples(&self, deadline: Option<Span>, expiries: Expiries<'_>, sink: &mut impl Sink) {
         sink.u64(deadline.map_or(u64::MAX, |span| span.0));
         let count = |tuples: &[Tuple]| u32::try_from(tuples.len()).expect("their heads are below 4 GiB");
         match self {
             Plan::One(encoded) => {
                 sink.u32(1);
-                encode_tuple(encoded, sink);
+                encode_tuple(encoded, expiries.of(0), sink);
             }
             Plan::Tuples(tuples, _) => {
                 sink.u32(count(tuples));
-                tuples.iter().for_each(|tuple| encode_tuple(&planned(tuple), sink));
+                encode_each(tuples, expiries, sink);
             }
             Plan::ManyTuples(tuples, _) => sink.u32(count(tuples)),
-            Plan::Packed(packed) => packed.encode(sink),
+            Plan::Packed(packed) => packed.encode(expiries, sink),
             Plan::Head(_) | Plan::Parts(_) => unreachable!("it has templates"),
         }
     }
@@ -120,7 +135,14 @@ fn planned(tuple: &Tuple) -> Encoded<'_> {
     Encoded::tuple(tuple).expect("it was planned with the request")
 }
 
-pub(super) fn encode_tuple(encoded: &Encoded<'_>, sink: &mut impl Sink) {
-    TupleLengths { head: encoded.encoded_len(), bulk: encoded.bulk_len() }.encode(sink);
+/// The lengths and heads of tuples that were planned.
+fn encode_each(tuples: &[Tuple], expiries: Expiries<'_>, sink: &mut impl Sink) {
+    for (at, tuple) in tuples.iter().enumerate() {
+        encode_tuple(&planned(tuple), expiries.of(at), sink);
+    }
+}
+
+pub(super) fn encode_tuple(encoded: &Encoded<'_>, expires_in: Option<Span>, sink: &mut impl Sink) {
+    TupleLengths { head: encoded.encoded_len(), bulk: encoded.bulk_len(), expires_in }.encode(sink);
     encoded.encode(sink);
 }

@@ -19,11 +19,11 @@ fn frame(request: Request<'_>) -> quintet_contract::OwnedFrame {
 
 /// The tuples of a put as the manager reads them.
 fn put(tuples: &[Tuple]) -> Vec<Tuple> {
-    let frame = frame(Request::Out { deadline: None, tuples });
+    let frame = frame(Request::Out { deadline: None, tuples, expiries: &[] });
     let (settled, request) = RequestView::decode(&frame.borrow()).expect("it was just encoded");
     assert_eq!(settled, Token(3));
     let RequestView::Out(Put { tuples, .. }) = request else { panic!("{request:?}") };
-    tuples.iter().map(|(view, bulk)| Tuple::decode(view.head(), &bulk).expect("it was checked")).collect()
+    tuples.iter().map(|put| Tuple::decode(put.tuple.head(), &put.bulk).expect("it was checked")).collect()
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn long_data_of_one_tuple_among_several_stays_where_it_lies() {
     let long = Bytes::from(vec![7; 5000]);
     let tuples = [tuple!["short", 1i64], tuple!["long", long.clone()], tuple!["short", 2i64]];
     assert_eq!(put(&tuples), tuples);
-    let frame = frame(Request::Out { deadline: None, tuples: &tuples });
+    let frame = frame(Request::Out { deadline: None, tuples: &tuples, expiries: &[] });
     assert_eq!(frame.bulk.as_ptr(), long.as_ptr());
 }
 
@@ -54,7 +54,7 @@ fn tuples_that_are_too_long_together_are_refused_before_they_are_gathered() {
     let mut tuples = vec![Tuple::from_values([Value::from(large)]); 3];
     let refused = |tuples: &[Tuple], bytes| {
         let error = TooLarge::Request { tuples: tuples.len(), bytes, limit: MAX_BULK_BYTES };
-        assert_eq!(Request::Out { deadline: None, tuples }.planned().err(), Some(error));
+        assert_eq!(Request::Out { deadline: None, tuples, expiries: &[] }.planned().err(), Some(error));
     };
     refused(&tuples, 3 << 30);
     let short = tuple!["x".repeat(1000)];

@@ -13,7 +13,8 @@
 //! first. A collection into another space is answered with how many tuples it was ([`COUNTED`](super::COUNTED)), or with a page of none,
 //! which says to ask again, as an index is being built.
 
-use super::request::{Parts, TupleLengths, own_part, template};
+use super::put::{Parts, TupleLengths, own_part};
+use super::request::template;
 use super::{BULK_ALIGNMENT, SpaceNumber, View};
 use crate::Tuple;
 use bytes::Bytes;
@@ -111,7 +112,7 @@ impl CollectedRows {
     }
 
     pub(crate) fn add(&mut self, head: &[u8], bulk: Bytes) {
-        TupleLengths { head: head.len(), bulk: bulk.len() }.encode(&mut self.bytes);
+        TupleLengths::of(head.len(), bulk.len()).encode(&mut self.bytes);
         self.bytes.bytes(head);
         self.count += 1;
         if !bulk.is_empty() {

@@ -11,7 +11,7 @@
 //! Parts lie as the tuples of an [`OUT`](super::OUT) do: each is head length u32, bulk length u32, head; their bulks follow each other. A
 //! manager from before these operations answers them as malformed, and nothing has happened.
 
-use super::request::{Parts, own_part};
+use super::put::{Parts, own_part};
 use super::{Collect, CollectInto, PutTuples, Query, View, Wait};
 use bytes::Bytes;
 use quintet_contract::Span;

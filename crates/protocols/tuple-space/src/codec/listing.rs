@@ -3,7 +3,8 @@
 //! ```text
 //! request   what u8 | where the page begins: part u8, place u64 | rows at most u32 | bytes of a field at most u32 | template, to the end
 //! page      where the next one begins: part u8 (255: there is none), place u64 | what u8 | rows u32 | the rows
-//! tuple     age u64 | bytes u64 | failed leases u32 | is leased u8, if 1: lease u64, holder u32, held for u64, ends in u64 | fields
+//! tuple     age u64 | bytes u64 | failed leases u32 | bit 0: is leased, bit 1: expires, u8 | if leased: lease u64, holder u32, held for u64, ends in u64 |
+//!           if it expires: in how long u64 | fields
 //! waiting   client u32 | age u64 | operation u8 | what for u8 | waits since u64, for u64 | tuples to put u32 | hidden u64 |
 //!           has a template u8, if 1: fields
 //! client    client u32 | how far u8 | is proved u8, if 1: identity 32 bytes | connected for u64 | waiting u32 | leases u32 |
@@ -86,6 +87,8 @@ pub struct ListedTuple {
     pub failed: u32,
     /// The lease under which it is.
     pub lease: Option<ListedLease>,
+    /// In how long it expires; none: not at all. One under a lease whose time has come says 0, and leaves where it would return.
+    pub expires_in: Option<Span>,
     /// Its fields.
     pub fields: Vec<Glimpse>,
 }
@@ -190,6 +193,10 @@ pub(crate) struct ListView<'a> {
     /// Of tuples: which; none: all.
     pub(crate) template: Option<View<'a>>,
 }
+
+/// In the state of a listed tuple.
+const LEASED: u8 = 1;
+const EXPIRES: u8 = 2;
 
 /// The part of the page behind the last.
 const NO_PART: u8 = 255;
@@ -313,6 +320,18 @@ fn read_rows<'a, T: Decode<'a>>(count: usize, reader: &mut Reader<'a>) -> Result
     (0..count).map(|_| T::decode(reader)).collect()
 }
 
+/// Writes under which lease a listed tuple is, and in how long it expires.
+pub(crate) fn write_state(lease: Option<&ListedLease>, expires_in: Option<Span>, sink: &mut impl Sink) {
+    let flag = |is_set, bit| if is_set { bit } else { 0 };
+    sink.u8(flag(lease.is_some(), LEASED) | flag(expires_in.is_some(), EXPIRES));
+    if let Some(lease) = lease {
+        lease.encode(sink);
+    }
+    if let Some(Span(span)) = expires_in {
+        sink.u64(span);
+    }
+}
+
 /// Writes how long something lasts; none: without end.
 pub(crate) fn write_end(span: Option<Span>, sink: &mut impl Sink) {
     sink.u64(span.map_or(u64::MAX, |span| span.0));
@@ -349,9 +368,13 @@ impl Decode<'_> for ListedLease {
 impl Decode<'_> for ListedTuple {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let (age, bytes, failed) = (reader.u64()?, reader.u64()?, reader.u32()?);
-        let is_leased = reader.flag("whether a tuple is leased")?;
-        let lease = if is_leased { Some(ListedLease::decode(reader)?) } else { None };
-        Ok(ListedTuple { age, bytes, failed, lease, fields: read_fields(reader)? })
+        let state = match reader.u8()? {
+            state if state & !(LEASED | EXPIRES) == 0 => state,
+            other => return Err(reader.invalid("state of a tuple", other, 1)),
+        };
+        let lease = if state & LEASED != 0 { Some(ListedLease::decode(reader)?) } else { None };
+        let expires_in = if state & EXPIRES != 0 { Some(read_span(reader)?) } else { None };
+        Ok(ListedTuple { age, bytes, failed, lease, expires_in, fields: read_fields(reader)? })
     }
 }
 

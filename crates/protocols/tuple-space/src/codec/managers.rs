@@ -9,7 +9,7 @@
 //! FENCE     nothing
 //! MIGRATE   epoch u64 | class | signature
 //! TRANSFER  epoch u64 | next age of the sender u64 | ends a signature u8, if 1: signature | n u32; in the bulk n bulks, each at the next multiple of 64, then n of:
-//!           age u64 (0: it has none yet), failed leases u32, is in the reserve u8, bulk length u32, head counted; then the length of that u32
+//!           age u64 (0: it has none yet), failed leases u32, bit 0: is in the reserve, bit 1: expires, u8, if it expires: in how long u64, bulk length u32, head counted; then the length of that u32
 //! ROUTES    epoch u64 | seed u64 | managers u8, each an address as text, empty where there is none | n u32 | n of: class, signature
 //! MOVED     epoch u64
 //! NEWS      0 u8: all managers are there | 1 u8 | as in ERROR: one of them is gone
@@ -21,6 +21,7 @@
 use super::{BULK_ALIGNMENT, Refusal, View, aligned};
 use crate::{Signature, TooLarge};
 use bytes::Bytes;
+use quintet_contract::Span;
 use quintet_contract::limits::{MAX_BULK_BYTES, MAX_FIELDS};
 use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
 
@@ -32,6 +33,9 @@ pub const MAX_CLASSES: usize = 256;
 const MAX_ADDRESS_BYTES: usize = 1024;
 /// Tuples of one transfer.
 const MAX_MOVED_TUPLES: usize = 1 << 24;
+/// In the state of a tuple on its way.
+const IN_RESERVE: u8 = 1;
+const EXPIRES: u8 = 2;
 
 /// How a signature's tuples are spread over the managers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -95,6 +99,8 @@ pub(crate) struct MovedTuple {
     pub(crate) age: u64,
     pub(crate) failed: u32,
     pub(crate) is_reserve: bool,
+    /// What is left of its time when it leaves; none: it does not expire.
+    pub(crate) expires_in: Option<Span>,
     pub(crate) head: Bytes,
     pub(crate) bulk: Bytes,
 }
@@ -273,7 +279,11 @@ impl Transfer {
             }
             heads.u64(tuple.age);
             heads.u32(tuple.failed);
-            heads.u8(tuple.is_reserve.into());
+            let expires = if tuple.expires_in.is_some() { EXPIRES } else { 0 };
+            heads.u8(u8::from(tuple.is_reserve) | expires);
+            if let Some(Span(span)) = tuple.expires_in {
+                heads.u64(span);
+            }
             heads.u32(u32::try_from(tuple.bulk.len()).expect("a bulk is shorter than 4 GiB"));
             heads.counted(&tuple.head);
         }
@@ -326,7 +336,11 @@ fn moved_tuples(number: usize, bulk: &Bytes) -> Result<Vec<MovedTuple>, DecodeEr
 
 fn moved_tuple(reader: &mut Reader<'_>, bulk: &Bytes, end: &mut usize) -> Result<MovedTuple, DecodeError> {
     let (age, failed) = (reader.u64()?, reader.u32()?);
-    let is_reserve = reader.flag("whether a tuple is in the reserve")?;
+    let (is_reserve, expires) = match reader.u8()? {
+        flags if flags & !(IN_RESERVE | EXPIRES) == 0 => (flags & IN_RESERVE != 0, flags & EXPIRES != 0),
+        other => return Err(reader.invalid("whether a tuple is in the reserve", other, 1)),
+    };
+    let expires_in = if expires { Some(Span(reader.u64()?)) } else { None };
     let bulk_len = reader.length("length of a tuple's bulk", MAX_BULK_BYTES)?;
     let head = reader.counted("length of a head", super::MAX_HEAD_BYTES + super::DEAD_LETTER_BYTES)?;
     let at = if bulk_len == 0 { *end } else { aligned(*end) };
@@ -337,5 +351,5 @@ fn moved_tuple(reader: &mut Reader<'_>, bulk: &Bytes, end: &mut usize) -> Result
     *end = at + bulk_len;
     let bulk = bulk.slice(at..*end);
     View::tuple(head, &bulk)?;
-    Ok(MovedTuple { age, failed, is_reserve, head: Bytes::copy_from_slice(head), bulk })
+    Ok(MovedTuple { age, failed, is_reserve, expires_in, head: Bytes::copy_from_slice(head), bulk })
 }

@@ -47,11 +47,13 @@ pub enum Change {
     Failed = 5,
     /// It was there already. Of a page of tuples, and of no event.
     There = 6,
+    /// It has expired: it is gone. Where it was under a lease or in delivery, when it would have returned.
+    Expired = 7,
 }
 
 impl Change {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Change; 7] = [
+    pub const ALL: [Change; 8] = [
         Change::Put,
         Change::Taken,
         Change::Leased,
@@ -59,6 +61,7 @@ impl Change {
         Change::Done,
         Change::Failed,
         Change::There,
+        Change::Expired,
     ];
 
     /// In a word, as programs see it.
@@ -72,6 +75,7 @@ impl Change {
             Change::Done => "done",
             Change::Failed => "failed",
             Change::There => "there",
+            Change::Expired => "expired",
         }
     }
 

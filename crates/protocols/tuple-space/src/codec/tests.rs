@@ -1,8 +1,11 @@
 use super::*;
-use crate::{Array, Element, ElementType, Field, Template, Tuple, Type, Value, ValueRange, template, tuple};
+use crate::{
+    Array, Element, ElementType, Field, Request, Template, Tuple, Type, Value, ValueRange, template, tuple,
+};
 use bytes::Bytes;
 use core::ops::Bound;
 use proptest::prelude::*;
+use quintet_contract::{Address, Effects, OwnedFrame};
 use quintet_wire::{DecodeError, Encode, encode_to_vec};
 
 fn an_array<T: Element + core::fmt::Debug>(
@@ -157,7 +160,11 @@ fn a_small_request() -> impl Strategy<Value = (u8, Vec<u8>)> {
     };
     let wanted = || template![?str, ?i64];
     prop_oneof![
-        (0..3i64).prop_map(move |n| body(Request::Out { deadline: None, tuples: &[tuple!["a", n]] })),
+        (0..3i64).prop_map(move |n| body(Request::Out {
+            deadline: None,
+            tuples: &[tuple!["a", n]],
+            expiries: &[]
+        })),
         Just(body(Request::Take { wait: Wait::Forever, lease: None, template: &wanted() })),
         Just(body(Request::Take {
             wait: Wait::AtOnce,
@@ -172,11 +179,21 @@ fn a_small_request() -> impl Strategy<Value = (u8, Vec<u8>)> {
         }),
         (0..3i64).prop_map(move |n| {
             let tuples = [tuple!["a", n], tuple!["b", n]];
-            body(Request::Replace { wait: Wait::Forever, template: &wanted(), tuples: &tuples })
+            body(Request::Replace {
+                wait: Wait::Forever,
+                template: &wanted(),
+                tuples: &tuples,
+                expiries: &[],
+            })
         }),
         (1..20u64).prop_map(move |n| body(Request::Release { lease: LeaseId(n) })),
         (1..20u64).prop_map(move |n| {
-            body(Request::Ack { lease: LeaseId(n), deadline: None, tuples: &[tuple!["a", 1i64]] })
+            body(Request::Ack {
+                lease: LeaseId(n),
+                deadline: None,
+                tuples: &[tuple!["a", 1i64]],
+                expiries: &[],
+            })
         }),
         Just(body(Request::Status)),
         Just(body(Request::Hold {
@@ -193,7 +210,13 @@ fn a_small_request() -> impl Strategy<Value = (u8, Vec<u8>)> {
             }
             let tuples = [tuple!["a", 1i64]];
             let witnesses = &witnesses[usize::from(age == 0)..];
-            body(Request::Commit { leases: &leases[..1], witnesses, deadline: None, tuples: &tuples })
+            body(Request::Commit {
+                leases: &leases[..1],
+                witnesses,
+                deadline: None,
+                tuples: &tuples,
+                expiries: &[],
+            })
         }),
     ]
 }
@@ -225,6 +248,28 @@ fn the_layout_is_as_documented() {
     assert_eq!(bulk.len(), 0);
     let (head, _) = template!["row", ?i64].encode().unwrap();
     assert_eq!(head, b"\x02\x0d\x05\x01\0\0\0\0\0\0\0\0\x03\0\0\0row");
+}
+
+#[test]
+fn a_tuple_that_expires_says_so_between_its_lengths_and_its_head() {
+    let tuples = [tuple![1u8], tuple![2u8]];
+    let expiries = [None, Some(quintet_contract::Span(7))];
+    let out = Request::Out { deadline: None, tuples: &tuples, expiries: &expiries };
+    let mut link = Effects::default();
+    out.send(&mut link, Address::new(0, 1), Token(1), Token(0)).unwrap();
+    let (_, frame) = link.frames().pop().unwrap();
+    let front = [&[0; 8][..], &[255; 8], &2u32.to_le_bytes()].concat();
+    let plain = [&3u32.to_le_bytes()[..], &[0; 4], &[1, 6, 1]].concat();
+    let expiring = [&(3u32 | 1 << 31).to_le_bytes()[..], &[0; 4], &7u64.to_le_bytes(), &[1, 6, 2]].concat();
+    assert_eq!(&frame.body[..], [front, plain, expiring].concat());
+    assert!(RequestView::decode(&frame.borrow()).is_ok());
+    let mut at_once = frame.body.to_vec();
+    let at = at_once.len() - 3 - 8;
+    at_once[at] = 0;
+    let body = Bytes::from(at_once);
+    let refused = OwnedFrame { body, ..frame };
+    let error = RequestView::decode(&refused.borrow()).unwrap_err();
+    assert!(matches!(error, DecodeError::Invalid { field: "expiry of a tuple", .. }), "{error:?}");
 }
 
 #[test]

@@ -29,6 +29,7 @@ pub(crate) struct Matching {
 pub(crate) struct Carried {
     head: Box<[u8]>,
     bulk: Bytes,
+    expiry: Option<Time>,
 }
 
 impl Matching {
@@ -128,7 +129,7 @@ impl Space {
         let place = matching.places[at];
         self.stores[place.store].note_delivery(now, place.entry, !takes);
         let entry = self.stores.entry(place);
-        let carried = Carried { head: entry.head().into(), bulk: entry.bulk() };
+        let carried = Carried { head: entry.head().into(), bulk: entry.bulk(), expiry: entry.expiry() };
         if takes && !seeded!(self.config, CollectedStays) {
             self.remove_taken(now, place);
         }
@@ -139,9 +140,10 @@ impl Space {
     pub(crate) fn put_carried(&mut self, now: Time, carried: &[Carried], out: &mut dyn Outbox) {
         out.work(stages::STORE, u32::try_from(carried.len()).unwrap_or(u32::MAX));
         let mut put = VecDeque::new();
-        for Carried { head, bulk } in carried {
-            let place = self.add(now, &View::checked_tuple(head, bulk), bulk.clone(), Account::Quota);
-            if !self.leaves(place, true) {
+        for Carried { head, bulk, expiry } in carried {
+            let tuple = (&View::checked_tuple(head, bulk), bulk.clone());
+            let place = self.add(now, tuple, *expiry, Account::Quota);
+            if !self.leaves(now, place, true) {
                 put.push_back(place);
             }
         }

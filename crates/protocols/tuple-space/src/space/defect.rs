@@ -47,6 +47,12 @@ pub enum Defect {
     ReturnNotWatched,
     /// Who watches too late is not told what he has missed.
     MissedEventsNotTold,
+    /// A tuple that has expired stays where it is.
+    ExpiredStays,
+    /// A tuple that has expired under a lease or in delivery returns.
+    ExpiredReturns,
+    /// A tuple expires after half of its time.
+    ExpiresEarly,
     /// Requests to named spaces are done in the unnamed one.
     NumberOfSpaceIgnored,
     /// A signature that is moved to another manager leaves its youngest tuple behind.

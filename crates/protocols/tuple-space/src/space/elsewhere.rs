@@ -84,14 +84,14 @@ impl Space {
 
     /// Lets a hidden tuple leave if it belongs to another manager; whether it does. One that was put just now has its age there.
     #[inline]
-    pub(super) fn leaves(&mut self, place: Place, is_new: bool) -> bool {
+    pub(super) fn leaves(&mut self, now: Time, place: Place, is_new: bool) -> bool {
         let Some(elsewhere) = &self.elsewhere else { return false };
         let view = self.stores.view(place);
         let waits = is_new && !elsewhere.incoming.is_empty() && elsewhere.incoming.contains(view.signature());
         if elsewhere.placement.of_tuple(&view) == elsewhere.me && !waits {
             return false;
         }
-        let mut moved = self.take_away(place);
+        let mut moved = self.take_away(now, place);
         if is_new && !seeded!(self.config, AgeKeptByNewTuple) {
             moved.age = 0;
         }
@@ -102,7 +102,7 @@ impl Space {
     }
 
     /// Removes a hidden tuple for good.
-    fn take_away(&mut self, place: Place) -> MovedTuple {
+    fn take_away(&mut self, now: Time, place: Place) -> MovedTuple {
         self.stores[place.store].leave(place.entry);
         let removed = self.stores[place.store].remove(place.entry);
         self.room.free(removed.bytes(), removed.account());
@@ -110,6 +110,7 @@ impl Space {
             age: removed.order,
             failed: removed.failed,
             is_reserve: removed.account() == Account::Reserve,
+            expires_in: removed.expiry().map(|expiry| expiry.since(now)),
             head: Bytes::copy_from_slice(removed.head()),
             bulk: removed.bulk(),
         }
@@ -167,7 +168,9 @@ impl Space {
         let view = View::checked_tuple(&moved.head, &moved.bulk);
         let store = self.stores.find_or_add(view.signature());
         let account = if moved.is_reserve { Account::Reserve } else { Account::Quota };
-        let entry = self.stores[store].add(now, age, &view, moved.bulk.clone(), account);
+        // The managers' clocks are not the same: what is left of its time goes with a tuple.
+        let expiry = moved.expires_in.map(|span| now + span);
+        let entry = self.stores[store].add(now, age, (&view, moved.bulk.clone()), expiry, account);
         self.stores[store].entry_mut(entry).failed = moved.failed;
         let bytes = self.stores[store].entry(entry).bytes();
         self.room.add(bytes, account);
@@ -175,7 +178,7 @@ impl Space {
     }
 
     /// Takes the tuples of a signature away that can be taken and belong to others now, oldest first.
-    pub(crate) fn take_away_moved(&mut self, signature: &[u8]) -> Vec<MovedTuple> {
+    pub(crate) fn take_away_moved(&mut self, now: Time, signature: &[u8]) -> Vec<MovedTuple> {
         let Some(store) = self.stores.find(signature) else { return Vec::new() };
         let Some(elsewhere) = &self.elsewhere else { return Vec::new() };
         let is_elsewhere =
@@ -192,7 +195,7 @@ impl Space {
         let away = |(_, entry)| {
             let place = Place { store, entry };
             self.hide(place);
-            self.take_away(place)
+            self.take_away(now, place)
         };
         moved.into_iter().map(away).collect()
     }

@@ -11,7 +11,7 @@ use super::store::{Search, SearchBudget};
 use super::stores::Place;
 use super::waiter::{Kept, More, Operation, Requester, Waiter};
 use super::{Space, seeded, stages};
-use crate::codec::{Change, Further, Replace, Select};
+use crate::codec::{Change, Further, PutTuple, Replace, Select};
 use quintet_contract::{Address, Outbox, SendError, Time, Token};
 use quintet_errors::Code;
 use std::collections::VecDeque;
@@ -214,9 +214,10 @@ impl Space {
         let More::Replace(tuples) = more else { return };
         let tuples = tuples.borrow();
         out.work(stages::STORE, tuples.len());
-        for (tuple, bulk) in tuples.iter() {
-            let place = self.add(now, &tuple, bulk, account);
-            if self.leaves(place, true) {
+        for PutTuple { tuple, bulk, expires_in } in tuples.iter() {
+            let expiry = self.expiry(now, expires_in);
+            let place = self.add(now, (&tuple, bulk), expiry, account);
+            if self.leaves(now, place, true) {
                 continue;
             }
             if seeded!(self.config, ReplacementNotOffered) {

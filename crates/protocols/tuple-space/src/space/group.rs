@@ -121,7 +121,7 @@ impl Space {
     /// Answers that what a group has read is gone.
     pub(super) fn refuse_conflict(&mut self, to: Address, token: Token, age: u64, out: &mut dyn Outbox) {
         let text = format!(
-            "tuple {age}, which the group has read, was taken by somebody else before its end; nothing of the group has happened: do it again"
+            "tuple {age}, which the group has read, was taken by somebody else, or has expired, before its end; nothing of the group has happened: do it again"
         );
         self.refuse(to, token, Code::Conflict, text, out);
     }

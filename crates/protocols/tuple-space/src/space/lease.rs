@@ -210,7 +210,8 @@ impl Space {
         let entry = self.stores[lease.place.store].entry_mut(lease.place.entry);
         entry.failed = entry.failed.saturating_add(1);
         let is_exhausted = entry.failed >= self.config.max_attempts.max(1);
-        if is_exhausted && !is_dead_letter(&self.stores.view(lease.place)) {
+        if is_exhausted && !self.is_over(now, lease.place) && !is_dead_letter(&self.stores.view(lease.place))
+        {
             self.put_dead_letter(now, lease.place, failure, out);
         } else {
             if seeded!(self.config, FailedLeaseGoesToTheEnd) {
@@ -239,7 +240,8 @@ impl Space {
         let removed = self.stores[place.store].remove(place.entry);
         self.room.free(removed.bytes(), removed.account());
         out.work(stages::STORE, 1);
-        self.put(now, &View::checked_tuple(&head, &bulk), bulk.clone(), removed.account(), out);
+        let letter = (&View::checked_tuple(&head, &bulk), bulk.clone());
+        self.put(now, letter, None, removed.account(), out);
     }
 }
 

@@ -15,7 +15,7 @@ use super::waiter::{self, Waiter};
 use super::{Space, stages};
 use crate::codec::{
     Awaited, ClientState, Cursor, LISTED, LeaseId, ListView, ListedLease, MAX_GLIMPSE_BYTES, Operation,
-    PageSize, Subject, View, write_end, write_fields, write_page_front,
+    PageSize, Subject, View, write_end, write_fields, write_page_front, write_state,
 };
 use quintet_contract::{
     Address, Outbox, Time, Token,
@@ -131,9 +131,9 @@ impl Space {
         let next = match list.template {
             Some(template) => {
                 let store = self.stores.find(template.signature())?;
-                self.list_store(store, Place::of_number(from.place).entry, Some(&template), rows)
+                self.list_store((now, store), Place::of_number(from.place).entry, Some(&template), rows)
             }
-            None => self.list_all_stores(from.place, rows),
+            None => self.list_all_stores(now, from.place, rows),
         };
         next.map(|place| Cursor { part: SHOWN, place: place.number() })
     }
@@ -152,13 +152,13 @@ impl Space {
                     held: now.since(lease.since),
                     ends_in: lease.due.map(|due| due.since(now)),
                 };
-                write_tuple(rows, self.stores.entry(lease.place), Some(&held), &view);
+                write_tuple(now, rows, self.stores.entry(lease.place), Some(&held), &view);
             }
         }
         None
     }
 
-    fn list_all_stores(&self, from: u64, rows: &mut Rows) -> Option<Place> {
+    fn list_all_stores(&self, now: Time, from: u64, rows: &mut Rows) -> Option<Place> {
         let first = Place::of_number(from).store;
         for (store, _) in self.stores.iter_from(first) {
             if !rows.has_room() {
@@ -166,7 +166,7 @@ impl Space {
             }
             let entry = if store == first { Place::of_number(from).entry } else { 0 };
             let before = rows.looked_at;
-            if let Some(next) = self.list_store(store, entry, None, rows) {
+            if let Some(next) = self.list_store((now, store), entry, None, rows) {
                 return Some(next);
             }
             // There may be many stores without tuples.
@@ -179,7 +179,7 @@ impl Space {
 
     fn list_store(
         &self,
-        store: u32,
+        (now, store): (Time, u32),
         from: u32,
         template: Option<&View<'_>>,
         rows: &mut Rows,
@@ -191,7 +191,7 @@ impl Space {
             rows.look();
             let view = self.stores[store].view(entry);
             if stored.is_shown() && is_wanted(template, &view) {
-                write_tuple(rows, stored, None, &view);
+                write_tuple(now, rows, stored, None, &view);
             }
         }
         None
@@ -290,15 +290,12 @@ fn is_wanted(template: Option<&View<'_>>, tuple: &View<'_>) -> bool {
     template.is_none_or(|template| template.signature() == tuple.signature() && template.matches(tuple))
 }
 
-fn write_tuple(rows: &mut Rows, entry: &Entry, lease: Option<&ListedLease>, view: &View<'_>) {
+fn write_tuple(now: Time, rows: &mut Rows, entry: &Entry, lease: Option<&ListedLease>, view: &View<'_>) {
     let row = rows.add();
     row.u64(entry.order);
     row.u64(entry.bytes());
     row.u32(entry.failed);
-    row.u8(lease.is_some().into());
-    if let Some(lease) = lease {
-        lease.encode(row);
-    }
+    write_state(lease, entry.expiry().map(|expiry| expiry.since(now)), row);
     rows.fields(view);
 }
 

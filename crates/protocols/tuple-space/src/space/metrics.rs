@@ -35,7 +35,7 @@ static REQUESTS: [Metric; 20] = [
     requests("copy-collect"),
 ];
 
-static METRICS: [Metric; 10] = [
+static METRICS: [Metric; 11] = [
     Metric::gauge("quintet_space_tuples", "Tuples that can be taken"),
     Metric::gauge(
         "quintet_space_bytes",
@@ -51,6 +51,7 @@ static METRICS: [Metric; 10] = [
     Metric::gauge("quintet_space_requests_parked", "Puts and acknowledgements that wait for room"),
     Metric::counter("quintet_space_leases_failed", "Leases that ended without an acknowledgement"),
     Metric::counter("quintet_space_dead_letters", "Dead letters made"),
+    Metric::counter("quintet_space_tuples_expired", "Tuples that left by themselves, as their time had come"),
     Metric::gauge("quintet_space_signatures", "Signatures of tuples known"),
 ];
 
@@ -107,6 +108,7 @@ impl Space {
             state.parked,
             state.redone,
             state.dead_letters,
+            self.expired,
             state.signatures,
         ];
         tell_all(&METRICS, values, meter);

@@ -2,10 +2,11 @@
 
 use super::group::Ends;
 use super::lease::Leases;
-use super::room::{Account, Counted, Parked, ParkedKey, Size, TUPLE_BYTES};
+use super::room::{Account, Counted, Parked, ParkedKey, Size};
+use super::store::stored_bytes;
 use super::stores::{Place, Stores};
 use super::{Space, Timer, Unanswered, seeded, stages};
-use crate::codec::{Change, LeaseId, Put, PutTuples, View};
+use crate::codec::{Change, LeaseId, Put, PutTuple, PutTuples, View};
 use bytes::Bytes;
 use quintet_contract::{Address, Outbox, Time, Token};
 use quintet_errors::Code;
@@ -149,14 +150,18 @@ impl Space {
     ) {
         out.work(stages::STORE, tuples.len());
         if tuples.len() == 1 {
-            tuples.iter().for_each(|(tuple, bulk)| self.put(now, &tuple, bulk, account, out));
+            tuples.iter().for_each(|put| {
+                let expiry = self.expiry(now, put.expires_in);
+                self.put(now, (&put.tuple, put.bulk), expiry, account, out);
+            });
             return;
         }
         // All are there before one is given away: what replaces it is younger than they are.
         let mut put = VecDeque::new();
-        for (tuple, bulk) in tuples.iter() {
-            let place = self.add(now, &tuple, bulk, account);
-            if !self.leaves(place, true) {
+        for PutTuple { tuple, bulk, expires_in } in tuples.iter() {
+            let expiry = self.expiry(now, expires_in);
+            let place = self.add(now, (&tuple, bulk), expiry, account);
+            if !self.leaves(now, place, true) {
                 put.push_back(place);
             }
         }
@@ -167,23 +172,29 @@ impl Space {
     pub(super) fn put(
         &mut self,
         now: Time,
-        tuple: &View<'_>,
-        bulk: Bytes,
+        tuple: (&View<'_>, Bytes),
+        expiry: Option<Time>,
         account: Account,
         out: &mut dyn Outbox,
     ) {
-        let place = self.add(now, tuple, bulk, account);
-        if !self.leaves(place, true) {
+        let place = self.add(now, tuple, expiry, account);
+        if !self.leaves(now, place, true) {
             self.offer(now, place, out);
         }
     }
 
     /// Adds one tuple, still hidden, for which there is room.
-    pub(super) fn add(&mut self, now: Time, tuple: &View<'_>, bulk: Bytes, account: Account) -> Place {
+    pub(super) fn add(
+        &mut self,
+        now: Time,
+        (tuple, bulk): (&View<'_>, Bytes),
+        expiry: Option<Time>,
+        account: Account,
+    ) -> Place {
         let order = self.order();
         let store = self.stores.find_or_add(tuple.signature());
-        let entry = self.stores[store].add(now, order, tuple, bulk, account);
-        self.room.add(tuple.bytes() + TUPLE_BYTES, account);
+        let entry = self.stores[store].add(now, order, (tuple, bulk), expiry, account);
+        self.room.add(stored_bytes(tuple.bytes(), expiry), account);
         let place = Place { store, entry };
         self.note(now, Change::Put, place);
         place

@@ -208,7 +208,7 @@ impl Space {
     }
 
     fn offer_one(&mut self, now: Time, place: Place, put: &mut VecDeque<Place>, out: &mut dyn Outbox) {
-        if self.leaves(place, false) {
+        if self.leaves(now, place, false) {
             return;
         }
         let mut from = 0;
@@ -351,6 +351,9 @@ impl Space {
 
     /// Lets a hidden tuple be taken again, at its old place.
     pub(super) fn bring_back(&mut self, now: Time, place: Place, out: &mut dyn Outbox) {
+        if self.has_expired(now, place) {
+            return;
+        }
         self.note(now, Change::Returned, place);
         if seeded!(self.config, LostWakeUp) {
             self.show(place);

@@ -41,6 +41,9 @@ pub(super) struct Counted {
 /// its entries in two indexes, one of some fields and one of all tuples in order.
 pub const TUPLE_BYTES: u64 = 160;
 
+/// What a tuple that expires takes beyond that: where its time is kept, and its entry among what is due.
+pub const EXPIRY_BYTES: u64 = 136;
+
 /// What a tuple's entry in each further index takes, the empty places of its table included.
 pub(super) const INDEX_ENTRY_BYTES: u64 = 48;
 
@@ -131,8 +134,8 @@ impl Counted {
 
 impl Size {
     pub(super) fn of(tuples: &PutTuples<'_>) -> Size {
-        let number = u64::from(tuples.len());
-        Size { bytes: tuples.total_bytes() + number * TUPLE_BYTES, tuples: number }
+        let (number, expiring) = (u64::from(tuples.len()), u64::from(tuples.expiring()));
+        Size { bytes: tuples.total_bytes() + number * TUPLE_BYTES + expiring * EXPIRY_BYTES, tuples: number }
     }
 
     /// With an entry for each tuple in so many further indexes.

@@ -101,6 +101,7 @@ impl Space {
     pub(super) fn show(&mut self, place: Place) {
         let entries = self.stores[place.store].show(place.entry, &self.key);
         self.room.indexed(entries);
+        self.await_expiry(place);
         if self.scans.current.is_some() {
             self.correct(place, true);
         }
@@ -110,6 +111,7 @@ impl Space {
     pub(super) fn hide(&mut self, place: Place) {
         let Some(entries) = self.stores[place.store].hide(place.entry, &self.key) else { return };
         self.room.unindexed(entries);
+        self.drop_expiry(place);
         if self.scans.current.is_some() {
             self.correct(place, false);
         }

@@ -5,8 +5,8 @@
 //! made, which need not be that of the space that was saved.
 //!
 //! ```text
-//! next age u64 | leases redone u64 | dead letters u64 | requests 20 u64 | who may put what others run
-//! hot keys | tuples by signature: how it is used; places, each its age, head, bulk, failures, whether it is shown, its account, its partition; fields of the indexes, and of the ordered ones
+//! next age u64 | leases redone u64 | dead letters u64 | expired u64 | requests 20 u64 | who may put what others run
+//! hot keys | tuples by signature: how it is used; places, each its age, head, bulk, when it expires, failures, whether it is shown, its account, its partition; fields of the indexes, and of the ordered ones
 //! those who wait: places, each its age, sender, token, operation, template, what it waits for, other templates or what it puts
 //! the search under way | from which age those are tried again that wait for an index | when the next step is due
 //! leases | takes that may be undone, by sender | answers that wait for a link, by sender | what waits for room | clients
@@ -58,7 +58,7 @@ struct Waiting {
 impl Snapshot for Space {
     type Config = SpaceConfig;
 
-    const BEHAVIOUR: u32 = 4;
+    const BEHAVIOUR: u32 = 5;
 
     fn save(&self, bytes: &mut Vec<u8>) {
         // Each field is named, so that one more is not forgotten.
@@ -80,13 +80,17 @@ impl Snapshot for Space {
             next_order,
             redone,
             dead_letters,
+            expired,
             requests,
             granted,
             elsewhere: _,
             scratch: _,
             hot_keys,
         } = self;
-        [*next_order, *redone, *dead_letters].iter().chain(requests).for_each(|number| bytes.u64(*number));
+        [*next_order, *redone, *dead_letters, *expired]
+            .iter()
+            .chain(requests)
+            .for_each(|number| bytes.u64(*number));
         Granted::save(granted.as_ref(), bytes);
         hot_keys.save(bytes);
         stores.save(bytes);
@@ -172,6 +176,7 @@ impl Space {
     fn read(config: SpaceConfig, reader: &mut Reader<'_>) -> Result<Space, DecodeError> {
         let mut space = Space::new(config);
         (space.next_order, space.redone, space.dead_letters) = (reader.u64()?, reader.u64()?, reader.u64()?);
+        space.expired = reader.u64()?;
         for requests in &mut space.requests {
             *requests = reader.u64()?;
         }
@@ -286,6 +291,9 @@ impl Space {
             for (_, entry) in store.entries().filter(|(_, entry)| entry.is_shown()) {
                 room.count(entry.bytes(), entry.account(), store.further());
             }
+        }
+        for (place, expiry, order) in self.stores.expiring() {
+            self.timers.add(expiry, order, Timer::Tuple(place));
         }
         let mut hidden = BTreeSet::new();
         let mut hide = |place: Place| hidden.insert((place.store, place.entry));

@@ -7,7 +7,7 @@ mod walk;
 
 use super::index::{Choice, Index, IndexSet};
 use super::ordered::OrderedIndex;
-use super::room::{Account, TUPLE_BYTES};
+use super::room::{Account, EXPIRY_BYTES, TUPLE_BYTES};
 use super::scan::{Progress, comparisons};
 use super::slab::Slab;
 use super::usage::Usage;
@@ -25,7 +25,7 @@ pub(super) struct Entry {
     /// Its age: its place in the order in which tuples were put.
     pub(super) order: u64,
     head: Box<[u8]>,
-    bulk: Option<Box<Bytes>>,
+    apart: Option<Box<Apart>>,
     /// Leases that ended without an acknowledgement.
     pub(super) failed: u32,
     /// It can be taken: it is in every index that covers its place.
@@ -34,6 +34,14 @@ pub(super) struct Entry {
     account: Account,
     /// Its partition, while it counts.
     partition: u8,
+}
+
+/// What most tuples have not.
+#[derive(Debug)]
+struct Apart {
+    bulk: Bytes,
+    /// When it expires.
+    expiry: Option<Time>,
 }
 
 /// The tuples of one signature.
@@ -96,9 +104,26 @@ pub(super) enum Search<Found> {
     Unfinished,
 }
 
+impl Apart {
+    /// None where there is nothing to keep.
+    fn boxed(bulk: Bytes, expiry: Option<Time>) -> Option<Box<Apart>> {
+        (!bulk.is_empty() || expiry.is_some()).then(|| Box::new(Apart { bulk, expiry }))
+    }
+}
+
 impl Entry {
     pub(super) fn bulk(&self) -> Bytes {
-        self.bulk.as_ref().map_or_else(Bytes::new, |bulk| Bytes::clone(bulk))
+        self.apart.as_ref().map_or_else(Bytes::new, |apart| apart.bulk.clone())
+    }
+
+    /// When it expires, if it does.
+    #[inline]
+    pub(super) fn expiry(&self) -> Option<Time> {
+        self.apart.as_ref().and_then(|apart| apart.expiry)
+    }
+
+    fn long(&self) -> &[u8] {
+        self.apart.as_ref().map_or(&[], |apart| &apart.bulk)
     }
 
     pub(super) fn head(&self) -> &[u8] {
@@ -107,7 +132,7 @@ impl Entry {
 
     /// Bytes it counts for.
     pub(super) fn bytes(&self) -> u64 {
-        (self.head.len() + self.bulk.as_ref().map_or(0, |bulk| bulk.len())) as u64 + TUPLE_BYTES
+        stored_bytes((self.head.len() + self.long().len()) as u64, self.expiry())
     }
 
     pub(super) fn partition(&self) -> u8 {
@@ -123,7 +148,7 @@ impl Entry {
     }
 
     fn view(&self, signature: &Signature) -> View<'_> {
-        View::stored(&self.head, self.bulk.as_ref().map_or(&[], |bulk| bulk), signature.0.len())
+        View::stored(&self.head, self.long(), signature.0.len())
     }
 }
 
@@ -201,14 +226,13 @@ impl Store {
         &mut self,
         now: Time,
         order: u64,
-        tuple: &View<'_>,
-        bulk: Bytes,
+        (tuple, bulk): (&View<'_>, Bytes),
+        expiry: Option<Time>,
         account: Account,
     ) -> u32 {
-        let bulk = (!bulk.is_empty()).then(|| Box::new(bulk));
-        let head = tuple.head().into();
-        let partition = self.usage.add(now, tuple, tuple.bytes() + TUPLE_BYTES);
-        self.entries.add(Entry { order, head, bulk, failed: 0, shown: false, account, partition })
+        let (head, apart) = (tuple.head().into(), Apart::boxed(bulk, expiry));
+        let partition = self.usage.add(now, tuple, stored_bytes(tuple.bytes(), expiry));
+        self.entries.add(Entry { order, head, apart, failed: 0, shown: false, account, partition })
     }
 
     /// Who uses it how.
@@ -434,6 +458,11 @@ impl Store {
         let is_waited_for = self.waiting.iter().any(|index| index.len() > 0);
         self.entries.len() == 0 && !is_waited_for && self.unready().is_none()
     }
+}
+
+/// What a tuple of so many bytes counts for.
+pub(super) fn stored_bytes(tuple: u64, expiry: Option<Time>) -> u64 {
+    tuple + TUPLE_BYTES + if expiry.is_some() { EXPIRY_BYTES } else { 0 }
 }
 
 fn number(compared: usize) -> u32 {

@@ -12,6 +12,7 @@ use crate::codec::View;
 use crate::keyed::HashKey;
 use core::ops::{ControlFlow, Range};
 use hashbrown::HashMap;
+use quintet_contract::Time;
 use std::collections::VecDeque;
 
 /// Where a tuple lies.
@@ -224,6 +225,16 @@ impl Stores {
     /// The stores at that place and behind it, in the order of their places.
     pub(super) fn iter_from(&self, place: u32) -> impl Iterator<Item = (u32, &Store)> {
         self.list.iter_from(place)
+    }
+
+    /// Those that can be taken and expire: where each lies, when it does, and its age.
+    pub(super) fn expiring(&self) -> impl Iterator<Item = (Place, Time, u64)> {
+        self.list.iter().flat_map(|(store, tuples)| {
+            let shown = tuples.entries().filter(|(_, tuple)| tuple.is_shown());
+            shown.filter_map(move |(entry, tuple)| {
+                Some((Place { store, entry }, tuple.expiry()?, tuple.order))
+            })
+        })
     }
 
     pub(super) fn view(&self, place: Place) -> View<'_> {

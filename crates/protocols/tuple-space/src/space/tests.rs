@@ -6,6 +6,7 @@ mod books;
 mod code;
 mod collect;
 mod collisions;
+mod expiry;
 mod further;
 mod groups;
 mod indexes;

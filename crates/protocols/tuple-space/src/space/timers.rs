@@ -1,6 +1,7 @@
 //! What happens at which time.
 
 use super::room::ParkedKey;
+use super::stores::Place;
 use quintet_contract::Time;
 use std::collections::BTreeMap;
 
@@ -15,6 +16,8 @@ pub(super) enum Timer {
     Watcher(u64),
     /// A lease ends.
     Lease(u64),
+    /// A tuple that can be taken expires.
+    Tuple(Place),
 }
 
 /// All of it, by time and then by age. Every operation is O(log n).
@@ -41,6 +44,11 @@ impl Timers {
     pub(super) fn due_leases(&self, now: Time) -> Vec<u64> {
         let due = self.0.range(..=(now, u64::MAX)).map(|(_, due)| due);
         due.filter_map(|due| if let Timer::Lease(lease) = due { Some(*lease) } else { None }).collect()
+    }
+
+    /// Whether this is to happen then.
+    pub(super) fn has(&self, time: Time, order: u64, due: Timer) -> bool {
+        self.0.get(&(time, order)) == Some(&due)
     }
 
     /// How much is to happen.

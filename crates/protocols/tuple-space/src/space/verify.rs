@@ -4,6 +4,7 @@ use super::Space;
 use super::room::{Account, INDEX_ENTRY_BYTES, Size};
 use super::sender::Unanswered;
 use super::store::Entry;
+use super::timers::Timer;
 use super::waiter::Operation;
 
 impl Space {
@@ -23,6 +24,9 @@ impl Space {
             account.tuples += 1;
         };
         self.stores.verify(&self.key);
+        for (place, expiry, order) in self.stores.expiring() {
+            assert!(self.timers.has(expiry, order, Timer::Tuple(place)), "a tuple leaves when it expires");
+        }
         for store in self.stores.iter() {
             for (_, entry) in store.entries().filter(|(_, entry)| entry.is_shown()) {
                 count(entry);

@@ -171,7 +171,12 @@ impl Bench {
     }
 
     fn out(&mut self, who: u16, token: u64, space: u32, number: i64) -> Vec<Sent> {
-        self.ask(who, token, space, Request::Out { deadline: None, tuples: &[tuple!["t", number]] })
+        self.ask(
+            who,
+            token,
+            space,
+            Request::Out { deadline: None, tuples: &[tuple!["t", number]], expiries: &[] },
+        )
     }
 
     fn take(&mut self, who: u16, token: u64, space: u32, wait: Wait) -> Vec<Sent> {
@@ -372,7 +377,7 @@ fn who_may_put_what_others_run_is_said_for_all_spaces_also_for_later_ones() {
     let late = bench.create("late", of_bytes(1_000));
     for space in [0, early, late] {
         let task = [tuple!["quintet.task", 1i64]];
-        let put = Request::Out { deadline: None, tuples: &task };
+        let put = Request::Out { deadline: None, tuples: &task, expiries: &[] };
         let refusal = bench.ask(OTHER, 1, space, put);
         assert_eq!(refused(&refusal[0].2).0, Code::NotAllowed, "{space}");
         assert_eq!(bench.ask(MEMBER, 1, space, put), [(MEMBER, 1, Answer::Done)]);

@@ -108,7 +108,7 @@ impl Manager {
         let space = self.spaces.unnamed_mut();
         space.set_incoming(&signature, true);
         space.send_waiters_away(&signature.0, out);
-        let moved = space.take_away_moved(&signature.0);
+        let moved = space.take_away_moved(now, &signature.0);
         let mut to_each = self.by_home(moved);
         for manager in self.others() {
             let tuples = to_each.remove(&manager).unwrap_or_default();

@@ -76,14 +76,16 @@ fn a_replacement_is_one_managers() {
     let mut network = network(1);
     out(&mut network, tuple!["counter", 1i64]);
     let (template, tuples) = (template!["counter", 1i64], [tuple!["counter", 2i64]]);
-    let replace = Request::Replace { wait: Wait::AtOnce, template: &template, tuples: &tuples };
+    let replace =
+        Request::Replace { wait: Wait::AtOnce, template: &template, tuples: &tuples, expiries: &[] };
     assert_eq!(network.call(0, &replace), Some(Answer::Tuple(tuple!["counter", 1i64], None)));
     assert_eq!(network.call(0, &replace), Some(Answer::NoMatch));
     let template = template!["counter", 2i64];
     let others = [tuple![1i8], tuple![1i16], tuple![1f32], tuple![1f64], tuple![true], tuple!["x"]];
     let refused = others.into_iter().filter(|other| {
         let tuples = [tuple!["counter", 3i64], other.clone()];
-        let replace = Request::Replace { wait: Wait::AtOnce, template: &template, tuples: &tuples };
+        let replace =
+            Request::Replace { wait: Wait::AtOnce, template: &template, tuples: &tuples, expiries: &[] };
         match network.call(0, &replace) {
             Some(Answer::Error(refusal)) => refusal.code == Code::BadValue,
             _ => {

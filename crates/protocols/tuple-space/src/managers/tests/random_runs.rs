@@ -131,7 +131,7 @@ impl Run {
         let tuples = [stored(partition, number)];
         (
             Act::out(partition, number),
-            self.network.ask(client, &Request::Out { deadline: None, tuples: &tuples }),
+            self.network.ask(client, &Request::Out { deadline: None, tuples: &tuples, expiries: &[] }),
         )
     }
 
@@ -142,7 +142,8 @@ impl Run {
         }
         let (partition, result) = (self.partition(), self.number());
         let tuples = [stored(partition, result)];
-        let token = self.network.ask(client, &Request::Ack { lease, deadline: None, tuples: &tuples });
+        let token =
+            self.network.ask(client, &Request::Ack { lease, deadline: None, tuples: &tuples, expiries: &[] });
         let (leased, puts) = (vec![number], vec![(partition, result)]);
         (Act::Commit { leased, witnessed: Vec::new(), puts, happened: true }, token)
     }

@@ -15,7 +15,10 @@ pub(super) fn network(clients: usize) -> Network {
 }
 
 pub(super) fn out(network: &mut Network, tuple: crate::Tuple) {
-    assert_eq!(network.call(0, &Request::Out { deadline: None, tuples: &[tuple] }), Some(Answer::Done));
+    assert_eq!(
+        network.call(0, &Request::Out { deadline: None, tuples: &[tuple], expiries: &[] }),
+        Some(Answer::Done)
+    );
 }
 
 /// Asks for keys until the signature is spread.
@@ -46,6 +49,38 @@ fn a_key_that_every_template_gives_spreads_a_signature_and_one_that_leaves_it_ou
     }
     assert_eq!(network.call(0, &any), Some(Answer::NoMatch));
     assert_eq!(network.measured("quintet_manager_requests/search"), 9);
+}
+
+#[test]
+fn a_tuple_that_moves_to_another_manager_has_what_is_left_of_its_time() {
+    let mut network = network(1);
+    let life = Span::from_millis(10);
+    let tuples: Vec<_> = (0..8i64).map(|key| tuple!["task", key, 1i64]).collect();
+    for tuple in &tuples {
+        let (tuples, expiries) = (core::slice::from_ref(tuple), [Some(life)]);
+        let out = Request::Out { deadline: None, tuples, expiries: &expiries };
+        assert_eq!(network.call(0, &out), Some(Answer::Done));
+    }
+    network.turn_to(Span(life.0 / 2));
+    for key in 0..8i64 {
+        let template = template!["task", key, ?i64];
+        network.call(0, &Request::Read { wait: Wait::AtOnce, template: &template });
+    }
+    assert!(network.measured("quintet_manager_tuples_sent") > 0);
+    let count = Request::Count { template: &template!["task", ?i64, ?i64] };
+    network.turn_to(Span(life.0 / 2 - 1));
+    assert_eq!(network.call(0, &count), Some(Answer::Count(8)));
+    network.turn_to(Span(1));
+    assert_eq!(network.call(0, &count), Some(Answer::Count(0)));
+    assert_eq!(network.measured("quintet_space_tuples_expired"), 8);
+    // One that is put for another manager goes there with all of its time.
+    for tuple in &tuples {
+        let (tuples, expiries) = (core::slice::from_ref(tuple), [Some(life)]);
+        network.call(0, &Request::Out { deadline: None, tuples, expiries: &expiries });
+    }
+    assert_eq!(network.call(0, &count), Some(Answer::Count(8)));
+    network.turn_to(life);
+    assert_eq!(network.call(0, &count), Some(Answer::Count(0)));
 }
 
 #[test]
@@ -108,7 +143,8 @@ fn what_no_one_manager_can_do_at_one_instant_is_refused() {
     let mut network = network(1);
     let spreads: Vec<_> =
         (0..9i64).map(|number| tuple!["a", number]).chain([tuple![1i64], tuple![1.0f64]]).collect();
-    let Some(Answer::Error(refusal)) = network.call(0, &Request::Out { deadline: None, tuples: &spreads })
+    let Some(Answer::Error(refusal)) =
+        network.call(0, &Request::Out { deadline: None, tuples: &spreads, expiries: &[] })
     else {
         panic!("three signatures are not at one manager, as the seed is")
     };
@@ -126,7 +162,8 @@ fn what_no_one_manager_can_do_at_one_instant_is_refused() {
         leases.push(held.lease);
     }
     leases.sort_unstable();
-    let commit = Request::Commit { leases: &leases, witnesses: &[], deadline: None, tuples: &[] };
+    let commit =
+        Request::Commit { leases: &leases, witnesses: &[], deadline: None, tuples: &[], expiries: &[] };
     let Some(Answer::Error(refusal)) = network.call(0, &commit) else { panic!("they are at several") };
     assert_eq!(refusal.code, Code::BadValue);
     assert_eq!(network.call(0, &Request::Abort { leases: &leases }), Some(Answer::Done));
@@ -149,7 +186,13 @@ fn a_group_of_one_manager_is_done_there() {
     };
     let Some(Answer::Tuple(_, Some(held))) = network.call(0, &hold) else { panic!("it is there") };
     let (leases, witnesses, tuples) = ([held.lease], [witness], [tuple!["counter", 2i64]]);
-    let commit = Request::Commit { leases: &leases, witnesses: &witnesses, deadline: None, tuples: &tuples };
+    let commit = Request::Commit {
+        leases: &leases,
+        witnesses: &witnesses,
+        deadline: None,
+        tuples: &tuples,
+        expiries: &[],
+    };
     assert_eq!(network.call(0, &commit), Some(Answer::Done));
     let count = Request::Count { template: &template!["counter", ?i64] };
     assert_eq!(network.call(0, &count), Some(Answer::Count(2)));
@@ -185,7 +228,10 @@ fn nothing_is_asked_before_all_managers_have_found_each_other() {
     let mut network = Network::of_strangers(3, 1, SpaceConfig::default());
     network.link_managers(0, 1);
     network.link_managers(0, 2);
-    assert_eq!(network.call(0, &Request::Out { deadline: None, tuples: &[tuple!["x"]] }), None);
+    assert_eq!(
+        network.call(0, &Request::Out { deadline: None, tuples: &[tuple!["x"]], expiries: &[] }),
+        None
+    );
     assert_eq!(network.news, [(0, ManagersNews::Complete)], "the other two do not know each other");
     network.link_managers(1, 2);
     network.settle(&mut Random::new(1, 1));

@@ -1,22 +1,25 @@
 //! The tuples of one signature as bytes. What stands in the indexes follows from the tuples, and is entered anew.
 
 use super::ranged::has_numbers;
-use super::{Account, Entry, Index, IndexSet, OrderedIndex, Slab, Store, Usage};
+use super::{Account, Apart, Entry, Index, IndexSet, OrderedIndex, Slab, Store, Usage};
 use crate::Signature;
 use crate::codec::View;
 use crate::keyed::HashKey;
 use crate::space::index::{MAX_FURTHER_INDEXES, MAX_INDEXES};
 use crate::space::ordered::MAX_ORDERED_INDEXES;
+use crate::space::snapshot::{read_optional, write_optional};
 use bytes::Bytes;
+use quintet_contract::Time;
 use quintet_contract::limits::{MAX_BULK_BYTES, MAX_PAYLOAD_BYTES};
 use quintet_wire::{DecodeError, Reader, Sink};
 
 impl Entry {
     fn save(&self, bytes: &mut Vec<u8>) {
-        let Entry { order, head, bulk, failed, shown, account, partition } = self;
+        let Entry { order, head, apart: _, failed, shown, account, partition } = self;
         bytes.u64(*order);
         bytes.counted(head);
-        bytes.counted(bulk.as_ref().map_or(&[], |bulk| bulk));
+        bytes.counted(self.long());
+        write_optional(self.expiry().map(|expiry| expiry.0), bytes);
         bytes.u32(*failed);
         bytes.u8((*shown).into());
         bytes.u8((*account == Account::Reserve).into());
@@ -31,7 +34,8 @@ impl Entry {
         if view.signature() != &*signature.0 {
             return Err(reader.invalid("length of a signature", view.signature().len() as u64, 0));
         }
-        let bulk = (!bulk.is_empty()).then(|| Box::new(Bytes::copy_from_slice(bulk)));
+        let expiry = read_optional(reader)?.map(Time);
+        let apart = Apart::boxed(Bytes::copy_from_slice(bulk), expiry);
         let (failed, shown) = (reader.u32()?, reader.flag("whether a tuple is shown")?);
         let is_reserve = reader.flag("account of a tuple")?;
         let account = if is_reserve { Account::Reserve } else { Account::Quota };
@@ -39,7 +43,7 @@ impl Entry {
         if !usage.has(partition) {
             return Err(reader.invalid("partition of a tuple", partition, 1));
         }
-        Ok(Entry { order, head: head.into(), bulk, failed, shown, account, partition })
+        Ok(Entry { order, head: head.into(), apart, failed, shown, account, partition })
     }
 }
 

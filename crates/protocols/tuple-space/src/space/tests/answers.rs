@@ -15,7 +15,9 @@ fn of_bulk_on_which_it_relies_the_manager_keeps_a_copy() {
     let template = template.expect("two fields");
     let many: Vec<_> = (0..5_000i64).map(|n| tuple!["many", n]).collect();
     let take = Request::Take { wait: Wait::Forever, lease: None, template: &template };
-    for (number, request) in [take, Request::Out { deadline: None, tuples: &many }].iter().enumerate() {
+    for (number, request) in
+        [take, Request::Out { deadline: None, tuples: &many, expiries: &[] }].iter().enumerate()
+    {
         let mut sent = Effects::default();
         let (manager, token) = (Address::new(0, 16), Token(number as u64 + 1));
         request.send(&mut sent, manager, token, Token(0)).expect("within the limits");
@@ -116,7 +118,7 @@ fn the_state_counts_everything() {
     bench.put(&tuple!["a", 1i64]);
     bench.put(&tuple!["a", 2i64]);
     bench.lease(1, 1, Span::from_secs(1), &template!["a", 1i64]);
-    bench.ask(2, 1, Request::Out { deadline: None, tuples: &[tuple![1u8]] });
+    bench.ask(2, 1, Request::Out { deadline: None, tuples: &[tuple![1u8]], expiries: &[] });
     bench.take(3, 1, Wait::Forever, &template![?bool]);
     let state = bench.status();
     assert_eq!((state.tuples, state.hidden, state.waiters), (1, 1, 1));

@@ -203,7 +203,7 @@ impl Bench {
     /// Puts a tuple without waiting for room.
     pub(super) fn out(&mut self, from: u16, token: u64, tuple: &Tuple) -> Vec<Sent> {
         let tuples = core::slice::from_ref(tuple);
-        self.ask(from, token, Request::Out { deadline: Some(Span::ZERO), tuples })
+        self.ask(from, token, Request::Out { deadline: Some(Span::ZERO), tuples, expiries: &[] })
     }
 
     pub(super) fn take(&mut self, from: u16, token: u64, wait: Wait, template: &Template) -> Vec<Sent> {

@@ -90,7 +90,7 @@ fn a_put_is_counted_as_long_as_it_waits_for_room_however_that_ends() {
         },
     ];
     for end in ends {
-        let put = Request::Out { deadline: Some(SECOND), tuples: &[tuple![2i64]] };
+        let put = Request::Out { deadline: Some(SECOND), tuples: &[tuple![2i64]], expiries: &[] };
         assert_eq!(bench.ask(1, 1, put), []);
         let books = bench.space.books();
         assert!(books.waiting_bytes > 256, "{books:?}");

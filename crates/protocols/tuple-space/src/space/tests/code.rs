@@ -57,11 +57,11 @@ fn task() -> Tuple {
 }
 
 fn out(tuples: &[Tuple]) -> Request<'_> {
-    Request::Out { deadline: None, tuples }
+    Request::Out { deadline: None, tuples, expiries: &[] }
 }
 
 fn ack(lease: LeaseId, tuples: &[Tuple]) -> Request<'_> {
-    Request::Ack { lease, deadline: None, tuples }
+    Request::Ack { lease, deadline: None, tuples, expiries: &[] }
 }
 
 /// What was told and answered: only a refusal of that sender, and of whom its watcher was told.

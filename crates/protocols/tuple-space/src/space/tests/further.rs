@@ -20,7 +20,7 @@ fn select(bench: &mut Bench, from: u16, token: u64, wait: Wait, templates: &[Tem
 }
 
 fn replace(bench: &mut Bench, from: u16, wait: Wait, template: &Template, tuples: &[Tuple]) -> Vec<Sent> {
-    bench.ask(from, 1, Request::Replace { wait, template, tuples })
+    bench.ask(from, 1, Request::Replace { wait, template, tuples, expiries: &[] })
 }
 
 #[test]
@@ -133,7 +133,8 @@ fn any_number_of_replacements_that_wait_for_each_other_end_in_one_turn() {
     for n in 0..30_000i64 {
         let template = template!["step", n];
         let tuples = [tuple!["step", n + 1]];
-        let request = Request::Replace { wait: Wait::Forever, template: &template, tuples: &tuples };
+        let request =
+            Request::Replace { wait: Wait::Forever, template: &template, tuples: &tuples, expiries: &[] };
         assert_eq!(bench.ask(1, 10 + n.unsigned_abs(), request), []);
     }
     assert_eq!(bench.out(2, 1, &tuple!["step", 0i64]).len(), 30_001);
@@ -166,7 +167,7 @@ fn what_others_run_is_put_in_the_place_of_something_by_those_alone_who_may() {
     let up = PeerChange::Up { incarnation: Incarnation(0), link };
     bench.give(Input::Peer(super::bench::sender(2), &up));
     let (template, code) = (template!["row"], [tuple!["quintet.task", 1i64]]);
-    let waits = Request::Replace { wait: Wait::Forever, template: &template, tuples: &code };
+    let waits = Request::Replace { wait: Wait::Forever, template: &template, tuples: &code, expiries: &[] };
     assert_eq!(bench.ask(2, 1, waits), []);
     let grants = CodeGrants { own_machine: true, identities: Default::default() };
     let sent = bench.ask(1, 1, Request::Grant { grants: &grants });
@@ -218,7 +219,7 @@ fn what_replaces_one_of_several_that_were_put_is_younger_than_all_of_them() {
         []
     );
     let rows = [tuple!["row", 1i64, "put"], tuple!["row", 2i64, "put"]];
-    let sent = bench.ask(2, 1, Request::Out { deadline: None, tuples: &rows });
+    let sent = bench.ask(2, 1, Request::Out { deadline: None, tuples: &rows, expiries: &[] });
     assert_eq!(sent[0], (1, 1, Answer::Tuple(rows[0].clone(), None)));
     let take = Request::Take { wait: NEVER, lease: None, template: &template!["row", 2i64, ?str] };
     assert_eq!(

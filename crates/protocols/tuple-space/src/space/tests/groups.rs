@@ -32,7 +32,11 @@ fn commit(
     (leases, witnesses): (&[LeaseId], &[Witness]),
     tuples: &[Tuple],
 ) -> Vec<Sent> {
-    bench.ask(from, token, Request::Commit { leases, witnesses, deadline: Some(Span::ZERO), tuples })
+    bench.ask(
+        from,
+        token,
+        Request::Commit { leases, witnesses, deadline: Some(Span::ZERO), tuples, expiries: &[] },
+    )
 }
 
 fn bench() -> Bench {
@@ -170,7 +174,8 @@ fn a_group_waits_for_room_and_is_refused_if_what_it_read_goes_meanwhile() {
     let (_, read) = witness(&mut bench, 1, 1, &template!["n", 1i64]);
     let tuples = [tuple!["x", 1i64], tuple!["x", 2i64]];
     for (sender, token, witnesses) in [(1, 2, &[read][..]), (2, 1, &[])] {
-        let group = Request::Commit { leases: &[], witnesses, deadline: None, tuples: &tuples };
+        let group =
+            Request::Commit { leases: &[], witnesses, deadline: None, tuples: &tuples, expiries: &[] };
         assert_eq!(bench.ask(sender, token, group), []);
     }
     bench.take(3, 1, Wait::AtOnce, &template!["n", 1i64]);
@@ -187,7 +192,7 @@ fn a_group_that_is_called_off_while_it_waits_keeps_what_it_took() {
     let x = [tuple!["x"], tuple!["x"], tuple!["x"], tuple!["x"]];
     let end = |bench: &mut Bench, token, held, number| {
         let (leases, tuples): (&[_], _) = (&[held], &x[..number]);
-        bench.ask(1, token, Request::Commit { leases, witnesses: &[], deadline: None, tuples })
+        bench.ask(1, token, Request::Commit { leases, witnesses: &[], deadline: None, tuples, expiries: &[] })
     };
     let held = hold(&mut bench, 1, 1, None, &template!["n", 0i64]);
     assert_eq!(end(&mut bench, 2, held, 2), [(1, 2, Answer::Done)], "the empty reserve takes any");
@@ -237,7 +242,7 @@ fn ends_of_groups_that_break_the_layout_are_refused() {
 fn many_tuples_of_a_group_go_in_one_request() {
     let mut bench = Bench::new(SpaceConfig::default());
     let tuples: Vec<_> = (0..3_000i64).map(|n| tuple!["a long name for a short tuple", n]).collect();
-    let put = Request::Out { deadline: None, tuples: &tuples[..MAX_GROUP_USES] };
+    let put = Request::Out { deadline: None, tuples: &tuples[..MAX_GROUP_USES], expiries: &[] };
     assert_eq!(bench.ask(1, 1, put), [(1, 1, Answer::Done)]);
     let wanted = template![?str, ?i64];
     let held: Vec<_> =

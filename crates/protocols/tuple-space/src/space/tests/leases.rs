@@ -23,7 +23,7 @@ fn attempt(sent: &[Sent]) -> Attempt {
 }
 
 fn ack(lease: LeaseId, tuples: &[Tuple]) -> Request<'_> {
-    Request::Ack { lease, deadline: None, tuples }
+    Request::Ack { lease, deadline: None, tuples, expiries: &[] }
 }
 
 #[test]

@@ -192,7 +192,7 @@ fn who_waits_is_listed_with_what_for_and_since_when() {
     bench.read(2, 5, Wait::For(Span::from_secs(10)), &template![?str, 7i64]);
     bench.put(&tuple![1i64]);
     bench.lease(4, 1, Span::from_secs(60), &template![?i64]);
-    bench.ask(3, 1, Request::Out { deadline: None, tuples: &[tuple![2i64]] });
+    bench.ask(3, 1, Request::Out { deadline: None, tuples: &[tuple![2i64]], expiries: &[] });
     bench.pass(Span::from_secs(1));
     bench.take(5, 1, Wait::Forever, &template![?i64]);
     let rows = bench.waiting();
@@ -229,7 +229,7 @@ fn clients_are_listed_while_they_are_connected_with_what_they_did() {
         })
         .collect();
     bench.pass(Span::from_secs(2));
-    bench.ask(2, 4, Request::Ack { lease: leases[0], deadline: None, tuples: &[] });
+    bench.ask(2, 4, Request::Ack { lease: leases[0], deadline: None, tuples: &[], expiries: &[] });
     bench.ask(2, 5, Request::Release { lease: leases[1] });
     bench.take(1, 1, Wait::Forever, &template!["other"]);
     let [first, second] = bench.clients()[..] else { panic!("two are connected") };

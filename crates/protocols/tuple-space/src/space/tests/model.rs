@@ -2,10 +2,11 @@
 
 mod collect;
 mod due;
+pub(super) mod expiry;
 mod further;
 mod group;
 mod leases;
-mod listing;
+pub(super) mod listing;
 mod quota;
 mod watch;
 
@@ -56,6 +57,7 @@ struct Stored {
     place: Place,
     /// It counts in the reserve.
     is_reserve: bool,
+    expiry: Option<Time>,
 }
 
 #[derive(Clone)]
@@ -117,6 +119,7 @@ pub(super) struct Model {
     pub(super) now: Time,
     next: u64,
     stored: Vec<Stored>,
+    expired: u64,
     waiting: Vec<Waiting>,
     parked: Vec<Parked>,
     replies: Vec<Sent>,
@@ -137,6 +140,7 @@ impl Model {
             now: Time::ZERO,
             next: 1,
             stored: vec![],
+            expired: 0,
             waiting: vec![],
             parked: vec![],
             replies: vec![],
@@ -202,8 +206,7 @@ impl Model {
         let mut put = VecDeque::new();
         for tuple in tuples {
             let order = self.order();
-            let (tuple, place) = (tuple.clone(), Place::Put);
-            self.stored.push(Stored { order, tuple, failed: 0, place, is_reserve });
+            self.stored.push(Stored::put(self.now, order, tuple.clone(), is_reserve));
             self.note(Change::Put, self.stored.len() - 1);
             put.push_back(order);
         }
@@ -391,6 +394,9 @@ impl Model {
     }
 
     fn show(&mut self, at: usize) {
+        if self.is_over(at) {
+            return self.expire(at);
+        }
         self.stored[at].place = Place::Put;
         self.note(Change::Returned, at);
         self.offer(self.stored[at].order);
@@ -421,16 +427,6 @@ impl Model {
             let at = self.stored.iter().position(|s| s.order == order).unwrap();
             self.show(at);
         }
-    }
-
-    pub(super) fn count(&mut self, from: u16, token: u64, template: &Template) {
-        self.query(from, token, Purpose::Count, Wait::AtOnce, template);
-    }
-
-    fn reply_count(&mut self, from: u16, token: u64, template: &Template) {
-        let matching = self.stored.iter().filter(|s| s.place == Place::Shown && template.matches(&s.tuple));
-        let number = matching.count() as u64;
-        self.reply(from, token, Answer::Count(number));
     }
 
     pub(super) fn writable(&mut self, to: u16) {

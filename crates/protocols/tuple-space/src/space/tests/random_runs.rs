@@ -4,8 +4,9 @@ mod asking;
 mod steps;
 
 use super::bench::{Bench, Sent};
-use super::model::{Model, Purpose};
+use super::model::{Model, Purpose, expiry::expiries, listing::Listed};
 use crate::{Answer, Collected, LeaseId, PageSize, Refusal, Request, Space, SpaceConfig, Template, Witness};
+use asking::listed;
 use proptest::prelude::*;
 use quintet_contract::{Input, Protocol, Snapshot, Span, check_snapshots};
 use quintet_errors::Code;
@@ -77,7 +78,13 @@ impl Pair {
                 let ids: Vec<_> = leases.iter().map(|lease| lease.0).collect();
                 let ages: Vec<_> = witnesses.iter().map(|witness| witness.age).collect();
                 self.model.commit(from, token, (&ids, &ages), tuples, deadline);
-                let commit = Request::Commit { leases: &leases, witnesses: &witnesses, deadline, tuples };
+                let commit = Request::Commit {
+                    leases: &leases,
+                    witnesses: &witnesses,
+                    deadline,
+                    tuples,
+                    expiries: &expiries(tuples),
+                };
                 let sent = self.bench.ask_settled(from, token, settled, commit);
                 let is_answer = |answer: &Answer| match answer {
                     Answer::Done => leases.len() > 1,
@@ -161,14 +168,7 @@ impl Pair {
         let (listing, sent, pages) = self.bench.list_among(PageSize { rows, field_bytes: 256 }, template);
         let expected = self.pages(pages);
         self.look();
-        let mut listed: Vec<_> = listing
-            .into_iter()
-            .map(|row| {
-                let lease = row.lease.map(|lease| (lease.id.0, lease.holder.node.0));
-                let values = row.fields.iter().map(|field| field.value().cloned().expect("all are short"));
-                (row.age, row.failed, lease, values.collect())
-            })
-            .collect();
+        let mut listed: Vec<Listed> = listing.into_iter().map(listed).collect();
         listed.sort_by_key(|row| row.0);
         assert_eq!(listed, self.model.list(template));
         (sent, expected)
@@ -219,7 +219,12 @@ impl Pair {
         match step {
             Step::Out(tuples, deadline) => {
                 model.out(from, token, tuples, *deadline);
-                bench.ask_settled(from, token, settled, Request::Out { deadline: *deadline, tuples })
+                bench.ask_settled(
+                    from,
+                    token,
+                    settled,
+                    Request::Out { deadline: *deadline, tuples, expiries: &expiries(tuples) },
+                )
             }
             Step::Query(purpose, wait, template) => {
                 let wait = *wait;
@@ -319,6 +324,7 @@ fn compare(pair: &mut Pair, steps: &Steps) -> Result<(), TestCaseError> {
         }
         pair.remember_leases(&sent);
         prop_assert_eq!(without_texts(&sent), expected, "step {}: {:?} of {}", number, step, from);
+        prop_assert_eq!(pair.bench.space.expired, pair.model.expired(), "expired after step {}", number);
         let due = pair.bench.space.timers.first();
         prop_assert_eq!(due, pair.model.deadline(), "deadline after step {}", number);
     }
@@ -455,8 +461,11 @@ fn every_seeded_defect_is_found() {
     use crate::Defect::{
         CollectedStays, CreditCountedTwice, GroupEndsHalf, LeaseNeverReturned, PageReturnsInPart,
     };
+    use crate::Defect::{
+        ExpiredReturns, ExpiredStays, ExpiresEarly, ReplacementNotOffered, ReturnNotWatched,
+        SelectWaitsForFirst, WitnessNotChecked,
+    };
     use crate::Defect::{LostBetweenRemovalAndReply, LostWakeUp, MissedEventsNotTold, ReplacedStays};
-    use crate::Defect::{ReplacementNotOffered, ReturnNotWatched, SelectWaitsForFirst, WitnessNotChecked};
     for defect in [
         LostWakeUp,
         LeaseNeverReturned,
@@ -471,6 +480,9 @@ fn every_seeded_defect_is_found() {
         PageReturnsInPart,
         ReturnNotWatched,
         MissedEventsNotTold,
+        ExpiredStays,
+        ExpiredReturns,
+        ExpiresEarly,
     ] {
         let settings =
             ProptestConfig { cases: 50_000, failure_persistence: None, ..ProptestConfig::default() };

@@ -67,7 +67,11 @@ fn who_waits_for_a_range_gets_what_lies_in_it() {
         bench.put(&other);
     }
     let fitting = tuple!["bc", -0.5];
-    let sent = bench.ask(9, 9, Request::Out { deadline: None, tuples: std::slice::from_ref(&fitting) });
+    let sent = bench.ask(
+        9,
+        9,
+        Request::Out { deadline: None, tuples: std::slice::from_ref(&fitting), expiries: &[] },
+    );
     assert!(sent.contains(&(1, 1, plain(fitting))), "{sent:?}");
 }
 

@@ -17,7 +17,7 @@ fn bench_with_full_reserve(max_tuples: u64) -> Bench {
     (0..max_tuples).for_each(|_| bench.put(&tuple![0i64]));
     let lease = leased(&mut bench, 50, 1);
     let results = [tuple![true], tuple![true]];
-    let done = bench.ask(50, 2, Request::Ack { lease, deadline: None, tuples: &results });
+    let done = bench.ask(50, 2, Request::Ack { lease, deadline: None, tuples: &results, expiries: &[] });
     assert_eq!(done, [(50, 2, Answer::Done)]);
     for token in 3..max_tuples + 2 {
         assert_eq!(bench.ask_settled(50, token, token, take(&template![?i64])).len(), 1);
@@ -30,7 +30,7 @@ fn take(template: &crate::Template) -> Request<'_> {
 }
 
 fn waiting(tuples: &[Tuple]) -> Request<'_> {
-    Request::Out { deadline: None, tuples }
+    Request::Out { deadline: None, tuples, expiries: &[] }
 }
 
 fn leased(bench: &mut Bench, from: u16, token: u64) -> LeaseId {
@@ -60,7 +60,11 @@ fn an_out_gives_up_at_its_deadline_and_says_how_full_it_is() {
     let (code, text) = error(&bench.out(1, 1, &tuple![2i64]), 1, 1);
     assert_eq!(code, Code::SpaceFull);
     assert_eq!(text, "no room for 170 bytes now: it holds 170 of 4000 bytes and 1 of 1 tuples");
-    bench.ask(1, 2, Request::Out { deadline: Some(Span::from_millis(5)), tuples: &[tuple![2i64]] });
+    bench.ask(
+        1,
+        2,
+        Request::Out { deadline: Some(Span::from_millis(5)), tuples: &[tuple![2i64]], expiries: &[] },
+    );
     let (code, text) = error(&bench.pass(Span::from_millis(5)), 1, 2);
     assert_eq!(code, Code::SpaceFull);
     assert_eq!(text, "no room for 170 bytes within 5.000 ms: it holds 170 of 4000 bytes and 1 of 1 tuples");
@@ -72,7 +76,7 @@ fn room_that_a_deadline_makes_goes_to_who_waits_for_it_before_who_asks_then() {
     bench.put(&tuple![1i64]);
     let two = [tuple![2i64], tuple![3i64]];
     let deadline = Some(Span::from_micros(10));
-    assert_eq!(bench.ask(1, 1, Request::Out { deadline, tuples: &two }), []);
+    assert_eq!(bench.ask(1, 1, Request::Out { deadline, tuples: &two, expiries: &[] }), []);
     assert_eq!(bench.ask(2, 1, waiting(&[tuple![4i64]])), [], "it waits behind the other");
     bench.now += Span::from_micros(10);
     let sent = bench.ask(3, 1, Request::Count { template: &template![?i64] });
@@ -110,12 +114,12 @@ fn a_leased_tuple_keeps_its_room_and_leaves_it_to_its_results() {
     assert_eq!(bench.ask(2, 1, waiting(&[tuple![5i64]])), []);
     let results = [tuple![2i64]];
     assert_eq!(
-        bench.ask(1, 2, Request::Ack { lease, deadline: None, tuples: &results }),
+        bench.ask(1, 2, Request::Ack { lease, deadline: None, tuples: &results, expiries: &[] }),
         [(1, 2, Answer::Done)]
     );
     let lease = leased(&mut bench, 1, 3);
     assert_eq!(
-        bench.ask(1, 4, Request::Ack { lease, deadline: None, tuples: &[] }),
+        bench.ask(1, 4, Request::Ack { lease, deadline: None, tuples: &[], expiries: &[] }),
         [(1, 4, Answer::Done), (2, 1, Answer::Done)]
     );
 }
@@ -128,7 +132,7 @@ fn an_acknowledgement_waits_for_room_before_any_out_and_keeps_its_lease() {
     let lease = leased(&mut bench, 1, 1);
     assert_eq!(bench.ask(2, 1, waiting(&[tuple!["y"]])), []);
     let results = [tuple![2i64], tuple![3i64]];
-    assert_eq!(bench.ask(1, 2, Request::Ack { lease, deadline: None, tuples: &results }), []);
+    assert_eq!(bench.ask(1, 2, Request::Ack { lease, deadline: None, tuples: &results, expiries: &[] }), []);
     assert_eq!(bench.pass(Span::from_secs(5)), [], "the work is done: the lease does not end meanwhile");
     assert_eq!(error(&bench.ask(1, 3, Request::Release { lease }), 1, 3).0, Code::LeaseLost);
     assert_eq!(
@@ -149,7 +153,7 @@ fn no_out_takes_the_room_for_which_an_acknowledgement_waits() {
     }
     let lease = leased(&mut bench, 1, 1);
     let results = [tuple![2i64], tuple![3i64], tuple![4i64]];
-    assert_eq!(bench.ask(1, 2, Request::Ack { lease, deadline: None, tuples: &results }), []);
+    assert_eq!(bench.ask(1, 2, Request::Ack { lease, deadline: None, tuples: &results, expiries: &[] }), []);
     assert_eq!(bench.take(3, 1, Wait::AtOnce, &template!["x"]).len(), 1);
     assert_eq!(bench.ask(2, 1, waiting(&[tuple!["x"]])), [], "it would fit, but must not overtake");
     assert_eq!(
@@ -193,7 +197,7 @@ fn results_larger_than_their_tasks_find_room_in_a_space_full_of_tasks() {
             }
             tokens += 2;
             let Some(lease) = task_lease(&mut bench, worker, tokens) else { continue };
-            let ack = Request::Ack { lease, deadline: None, tuples: &result };
+            let ack = Request::Ack { lease, deadline: None, tuples: &result, expiries: &[] };
             if bench.ask(worker, tokens + 1, ack).is_empty() {
                 waiting.insert(worker);
             }
@@ -215,7 +219,7 @@ fn an_acknowledgement_is_served_whatever_its_size_and_whoever_comes_after_it() {
     let leases: Vec<_> = (0..10).map(|n| task_lease(&mut bench, 1, n).expect("there are tasks")).collect();
     let ack = |bench: &mut Bench, n: usize, result: &Tuple| {
         let tuples = core::slice::from_ref(result);
-        bench.ask(1, 100 + n as u64, Request::Ack { lease: leases[n], deadline: None, tuples })
+        bench.ask(1, 100 + n as u64, Request::Ack { lease: leases[n], deadline: None, tuples, expiries: &[] })
     };
     let (small, large) = (tuple!["small", vec![0u8; 250]], tuple!["large", vec![0u8; limit - 500]]);
     assert_eq!(ack(&mut bench, 0, &small), [(1, 100, Answer::Done)], "room of its own");
@@ -245,7 +249,7 @@ fn a_result_in_the_reserve_leaves_its_room_to_its_own_result() {
         [(_, _, Answer::Tuple(_, Some(Attempt { lease, .. })))] => *lease,
         other => panic!("no lease: {other:?}"),
     };
-    let ack = Request::Ack { lease, deadline: None, tuples: &[tuple![false]] };
+    let ack = Request::Ack { lease, deadline: None, tuples: &[tuple![false]], expiries: &[] };
     assert_eq!(bench.ask(1, 2, ack), [(1, 2, Answer::Done)]);
     assert_eq!(bench.take(1, 3, Wait::AtOnce, &template![true]).len(), 1);
     bench.ask(1, 3, Request::Return);
@@ -259,7 +263,7 @@ fn a_cancelled_acknowledgement_leaves_the_lease_alive() {
     bench.put(&tuple!["x"]);
     let lease = leased(&mut bench, 1, 1);
     let results = [tuple![2i64], tuple![3i64]];
-    assert_eq!(bench.ask(1, 2, Request::Ack { lease, deadline: None, tuples: &results }), []);
+    assert_eq!(bench.ask(1, 2, Request::Ack { lease, deadline: None, tuples: &results, expiries: &[] }), []);
     assert_eq!(error(&bench.ask(1, 2, Request::Cancel), 1, 2).0, Code::Cancelled);
     assert_eq!(bench.pass(Span::from_secs(1)), []);
     assert_eq!(bench.count(&template![?i64]), 1, "it ends as if renewed by the cancel");

@@ -69,7 +69,11 @@ fn each_change_is_told_in_its_order_and_once() {
     bench.take(1, 2, Wait::AtOnce, &template!["a", ?i64]);
     bench.ask(1, 2, Request::Return);
     bench.lease(1, 3, Span::from_secs(1), &template!["a", ?i64]);
-    bench.ask(1, 4, Request::Ack { lease: LeaseId(3), deadline: None, tuples: &[tuple!["b"]] });
+    bench.ask(
+        1,
+        4,
+        Request::Ack { lease: LeaseId(3), deadline: None, tuples: &[tuple!["b"]], expiries: &[] },
+    );
     bench.lease(1, 5, Span::from_secs(1), &template!["b"]);
     bench.pass(Span::from_secs(2));
     let mut all = Vec::new();
@@ -110,7 +114,7 @@ fn who_waits_is_told_of_what_matches_and_others_are_not() {
     assert_eq!(bench.watch(2, Some(number), Wait::Forever, Some(&template!["order", ?i64])), []);
     assert_eq!(bench.out(100, 1, &tuple!["other", 1i64]), [(100, 1, Answer::Done)]);
     let tuples = [tuple!["order", 1i64], tuple!["order", 1.0f64], tuple!["order", 2i64]];
-    let sent = bench.ask(100, 2, Request::Out { deadline: None, tuples: &tuples });
+    let sent = bench.ask(100, 2, Request::Out { deadline: None, tuples: &tuples, expiries: &[] });
     assert_eq!(sent[0], (100, 2, Answer::Done));
     let Events { number: to, events, .. } = told(&sent[1..]);
     let orders: Vec<_> = events.iter().map(|event| event.tuple.clone()).collect();
@@ -210,7 +214,10 @@ fn no_turn_compares_more_than_a_step() {
         assert_eq!(bench.watch(token, Some(number), Wait::Forever, Some(&never)), []);
     }
     let tuples: Vec<Tuple> = (0..25i64).map(|n| tuple![n]).collect();
-    assert_eq!(bench.ask(100, 1, Request::Out { deadline: None, tuples: &tuples }), [(100, 1, Answer::Done)]);
+    assert_eq!(
+        bench.ask(100, 1, Request::Out { deadline: None, tuples: &tuples, expiries: &[] }),
+        [(100, 1, Answer::Done)]
+    );
     let mut turns = 0;
     while let Some(due) = bench.space.deadline() {
         assert!(bench.link.matching <= 10, "{} were compared in a turn", bench.link.matching);
@@ -228,7 +235,11 @@ fn long_data_travels_with_its_event() {
     let number = bench.number();
     let long = crate::Array::from_elements(&[5000], &vec![1.5f64; 5000]).unwrap();
     let long = tuple!["long", long];
-    bench.ask(100, 1, Request::Out { deadline: None, tuples: &[tuple!["a"], long.clone(), long.clone()] });
+    bench.ask(
+        100,
+        1,
+        Request::Out { deadline: None, tuples: &[tuple!["a"], long.clone(), long.clone()], expiries: &[] },
+    );
     let first = told(&bench.watch(2, Some(number), Wait::AtOnce, None));
     assert_eq!(first.events.iter().map(|event| &event.tuple).collect::<Vec<_>>(), [&tuple!["a"], &long]);
     let second = told(&bench.watch(3, Some(first.number), Wait::AtOnce, None));
@@ -256,7 +267,8 @@ fn a_replacement_is_told_as_a_take_and_its_puts_and_what_they_wake_after_them() 
     // Who waits for the second of its puts.
     bench.take(1, 1, Wait::Forever, &template!["log", ?i64]);
     let (template, tuples) = (template!["state", "idle"], [tuple!["state", "busy"], tuple!["log", 1i64]]);
-    let replace = Request::Replace { wait: Wait::AtOnce, template: &template, tuples: &tuples };
+    let replace =
+        Request::Replace { wait: Wait::AtOnce, template: &template, tuples: &tuples, expiries: &[] };
     bench.ask(2, 1, replace);
     let events = told(&bench.watch(2, Some(number), Wait::AtOnce, None)).events;
     let told: Vec<_> = events.iter().map(|event| (event.change, event.tuple.clone())).collect();
@@ -270,7 +282,11 @@ fn a_replacement_that_waited_and_a_select_are_told_of_the_tuple_that_came() {
     let mut bench = Bench::new(SpaceConfig::default());
     let number = bench.number();
     let (template, tuples) = (template!["job", ?i64], [tuple!["done", 7i64]]);
-    bench.ask(1, 1, Request::Replace { wait: Wait::Forever, template: &template, tuples: &tuples });
+    bench.ask(
+        1,
+        1,
+        Request::Replace { wait: Wait::Forever, template: &template, tuples: &tuples, expiries: &[] },
+    );
     let templates = [template!["never"], template!["done", ?i64]];
     let select = Request::Select {
         takes: true,

@@ -19,12 +19,12 @@ fn declared(bench: &mut Bench, token: u64, request: Request<'_>) -> Vec<(Stage, 
 fn puts_declare_what_they_store_and_with_whom_they_compare() {
     let mut bench = Bench::new(SpaceConfig::default());
     let two = [tuple![1i64], tuple![2i64]];
-    let put = Request::Out { deadline: None, tuples: &two };
+    let put = Request::Out { deadline: None, tuples: &two, expiries: &[] };
     assert_eq!(declared(&mut bench, 1, put), [(STORE, 2)], "nobody waits");
     let take = Request::Take { wait: Wait::Forever, lease: None, template: &template![7i64] };
     assert_eq!(declared(&mut bench, 2, take), [(MATCH, 1)], "none has that value");
     assert_eq!(
-        declared(&mut bench, 3, Request::Out { deadline: None, tuples: &[tuple![7i64]] }),
+        declared(&mut bench, 3, Request::Out { deadline: None, tuples: &[tuple![7i64]], expiries: &[] }),
         [(STORE, 1), (MATCH, 1)]
     );
 }

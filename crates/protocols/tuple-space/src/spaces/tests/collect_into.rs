@@ -9,7 +9,7 @@ fn into(takes: bool, space: u32, template: &Template) -> Request<'_> {
 
 impl Bench {
     fn put(&mut self, space: u32, tuples: &[Tuple]) {
-        let out = Request::Out { deadline: Some(Span(0)), tuples };
+        let out = Request::Out { deadline: Some(Span(0)), tuples, expiries: &[] };
         assert_eq!(self.ask(OWN, 70, space, out), [(OWN, 70, Answer::Done)]);
     }
 
@@ -63,7 +63,8 @@ fn what_replaces_one_that_was_moved_is_younger_than_all_of_them() {
     let (a, b) = (bench.create("a", of_bytes(4_000)), bench.create("b", of_bytes(4_000)));
     bench.put(a, &numbered(0..3));
     let (template, tuples) = (rows(), numbered(100..101));
-    let replace = Request::Replace { wait: Wait::Forever, template: &template, tuples: &tuples };
+    let replace =
+        Request::Replace { wait: Wait::Forever, template: &template, tuples: &tuples, expiries: &[] };
     assert_eq!(bench.ask(LOCAL, 5, b, replace), []);
     let sent = bench.ask(OTHER, 2, a, into(true, b, &rows()));
     assert_eq!(sent.len(), 2, "{sent:?}");
@@ -231,7 +232,7 @@ proptest! {
             match what {
                 0 | 1 => {
                     let number = number.unwrap_or(7);
-                    let out = Request::Out { deadline: Some(Span(0)), tuples: &[tuple!["t", number]] };
+                    let out = Request::Out { deadline: Some(Span(0)), tuples: &[tuple!["t", number]], expiries: &[] };
                     let sent = bench.ask(MEMBER, token, spaces[source], out);
                     if let [(MEMBER, _, Answer::Done)] = &sent[..] {
                         lists[source].push(number);

@@ -17,6 +17,8 @@ impl Model {
                 self.refuse(parked.from, parked.token, Code::SpaceFull);
             } else if let Some(at) = self.watches.watchers.iter().position(|w| w.order == order) {
                 self.time_out_watcher(at);
+            } else if let Some(at) = self.stored.iter().position(|s| s.order == order) {
+                self.expire(at);
             } else {
                 self.fail(order, "the lease was not renewed in time");
             }
@@ -48,7 +50,8 @@ impl Model {
             _ => None,
         });
         let watching = self.watches.watchers.iter().filter_map(|w| Some((w.due?, w.order)));
-        waiting.chain(parked).chain(watching).chain(leases).min()
+        let expiring = self.stored.iter().filter_map(|s| Some((s.due()?, s.order)));
+        waiting.chain(parked).chain(watching).chain(leases).chain(expiring).min()
     }
 
     pub(in super::super) fn deadline(&self) -> Option<Time> {

@@ -1,6 +1,6 @@
 //! Selects and replacements.
 
-use super::{Model, Place, Purpose, Stored, Waiting};
+use super::{Model, Purpose, Stored, Waiting};
 use crate::space::tests::model::quota;
 use crate::{Change, Template, Tuple, Wait};
 use quintet_errors::Code;
@@ -88,8 +88,8 @@ impl Model {
         self.note(Change::Taken, at);
         self.stored.remove(at);
         for tuple in &waiting.puts {
-            let (order, tuple) = (self.order(), tuple.clone());
-            self.stored.push(Stored { order, tuple, failed: 0, place: Place::Put, is_reserve });
+            let order = self.order();
+            self.stored.push(Stored::put(self.now, order, tuple.clone(), is_reserve));
             self.note(Change::Put, self.stored.len() - 1);
             put.push_back(order);
         }

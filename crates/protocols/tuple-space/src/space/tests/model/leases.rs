@@ -58,7 +58,7 @@ impl Model {
         }
         self.stored[at].failed += 1;
         let Stored { failed, ref tuple, .. } = self.stored[at];
-        if failed < self.config.max_attempts || tuple[0] == Value::from(DEAD_LETTER) {
+        if failed < self.config.max_attempts || self.is_over(at) || tuple[0] == Value::from(DEAD_LETTER) {
             return self.show(at);
         }
         self.note(Change::Failed, at);

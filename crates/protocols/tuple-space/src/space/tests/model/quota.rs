@@ -1,13 +1,15 @@
 //! What counts in the quota and the reserve, and what finds room there.
 
+use super::expiry::expires;
 use super::{Model, Place, Stored};
 use crate::codec::View;
-use crate::space::room::{INDEX_ENTRY_BYTES, TUPLE_BYTES};
+use crate::space::room::{EXPIRY_BYTES, INDEX_ENTRY_BYTES, TUPLE_BYTES};
 use crate::{Signature, SpaceConfig, Tuple};
 
 fn bytes(tuple: &Tuple) -> u64 {
     let (head, bulk) = tuple.encode().unwrap();
-    (head.len() + bulk.len()) as u64 + TUPLE_BYTES
+    let expiry = if expires(tuple) { EXPIRY_BYTES } else { 0 };
+    (head.len() + bulk.len()) as u64 + TUPLE_BYTES + expiry
 }
 
 fn signature(tuple: &Tuple) -> Signature {

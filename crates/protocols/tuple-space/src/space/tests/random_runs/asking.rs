@@ -2,17 +2,23 @@
 
 use super::super::bench::Sent;
 use super::super::model::Purpose;
+use super::super::model::expiry::expiries as expiries_of;
+use super::super::model::listing::Listed;
 use super::{Pair, Step};
-use crate::{Answer, Request, Template};
+use crate::{Answer, ListedTuple, Request, Template};
 
 impl Pair {
     pub(super) fn ask_further(&mut self, from: u16, token: u64, settled: u64, step: &Step) -> Vec<Sent> {
+        let expiries;
         let request = match step {
             Step::Select(purpose, wait, templates) => {
                 let lease = if let Purpose::Lease(ttl) = purpose { Some(*ttl) } else { None };
                 Request::Select { takes: *purpose != Purpose::Read, wait: *wait, lease, templates }
             }
-            Step::Replace(wait, template, tuples) => Request::Replace { wait: *wait, template, tuples },
+            Step::Replace(wait, template, tuples) => {
+                expiries = expiries_of(tuples);
+                Request::Replace { wait: *wait, template, tuples, expiries: &expiries }
+            }
             other => unreachable!("{other:?} is no further operation"),
         };
         let sent = self.bench.ask_settled(from, token, settled, request);
@@ -63,7 +69,12 @@ impl Pair {
             Step::Ack(back, tuples, deadline) => {
                 let (lease, deadline) = (self.lease(*back), *deadline);
                 self.model.acknowledge(from, token, lease.0, tuples, deadline);
-                self.bench.ask_settled(from, token, settled, Request::Ack { lease, deadline, tuples })
+                self.bench.ask_settled(
+                    from,
+                    token,
+                    settled,
+                    Request::Ack { lease, deadline, tuples, expiries: &expiries_of(tuples) },
+                )
             }
             Step::Release(back) => {
                 let lease = self.lease(*back);
@@ -73,4 +84,11 @@ impl Pair {
             other => unreachable!("{other:?} names no lease"),
         }
     }
+}
+
+/// What a listing shows of a tuple, as the model says it.
+pub(super) fn listed(row: ListedTuple) -> Listed {
+    let lease = row.lease.map(|lease| (lease.id.0, lease.holder.node.0));
+    let values = row.fields.iter().map(|field| field.value().cloned().expect("all are short"));
+    (row.age, row.failed, lease, values.collect())
 }

@@ -195,6 +195,10 @@ typedef enum {
      * It was there when the watch began.
      */
     QUINTET_CHANGE_THERE = 6,
+    /**
+     * It is gone: its time had come. Where somebody had taken it, when it would have returned.
+     */
+    QUINTET_CHANGE_EXPIRED = 7,
 } quintet_change;
 
 /**
@@ -988,6 +992,17 @@ quintet_status quintet_space_out(quintet_space *space,
                                  int64_t timeout_ms);
 
 /**
+ * Puts a tuple that leaves the space by itself so many milliseconds after it was put, unless somebody has taken it by then. One that would return after
+ * its time leaves instead. With a negative number it does not expire.
+ *
+ * Fails as `quintet_space_out`.
+ */
+quintet_status quintet_space_out_for(quintet_space *space,
+                                     const quintet_tuple *tuple,
+                                     int64_t expires_in_ms,
+                                     int64_t timeout_ms);
+
+/**
  * Puts all these tuples at one instant, or none.
  *
  * Fails as `quintet_space_out`.
@@ -1429,6 +1444,15 @@ quintet_status quintet_group_read_if(quintet_group *group,
 quintet_status quintet_group_out(quintet_group *group, const quintet_tuple *tuple);
 
 /**
+ * As `quintet_group_out`; so many milliseconds after the end of the group the tuple leaves the space by itself, as by `quintet_space_out_for`.
+ *
+ * Fails as `quintet_group_out`.
+ */
+quintet_status quintet_group_out_for(quintet_group *group,
+                                     const quintet_tuple *tuple,
+                                     int64_t expires_in_ms);
+
+/**
  * Ends the group: what it took is gone and what it puts is there, at one instant. Waits while the space has no room for what it puts, and the
  * group lasts.
  *
@@ -1572,6 +1596,18 @@ quintet_status quintet_space_begin_out(quintet_space *space,
                                        size_t count,
                                        int64_t timeout_ms,
                                        quintet_pending **pending);
+
+/**
+ * Begins `quintet_space_out_for`, of at least one tuple, as `quintet_space_begin_out`.
+ *
+ * Fails as `quintet_space_begin_out`.
+ */
+quintet_status quintet_space_begin_out_for(quintet_space *space,
+                                           const quintet_tuple *const *tuples,
+                                           size_t count,
+                                           int64_t expires_in_ms,
+                                           int64_t timeout_ms,
+                                           quintet_pending **pending);
 
 /**
  * Begins `quintet_space_take`; its tuple comes by `quintet_pending_tuple`.

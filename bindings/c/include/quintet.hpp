@@ -122,6 +122,9 @@ public:
     std::optional<tuple> take_if(const tuple &wanted) const { return perhaps(found(quintet_group_take_if, wanted)); }
     std::optional<tuple> read_if(const tuple &wanted) const { return perhaps(found(quintet_group_read_if, wanted)); }
     void out(const tuple &put) const { detail::check(quintet_group_out(handle_.get(), put.handle())); }
+    void out_for(const tuple &put, std::chrono::milliseconds expires_in) const {
+        detail::check(quintet_group_out_for(handle_.get(), put.handle(), detail::milliseconds(expires_in)));
+    }
     void commit() const { detail::check(quintet_group_commit(handle_.get())); }
     pending begin_take(const tuple &wanted, timeout limit = forever) const {
         return begun(quintet_group_begin_take, wanted, detail::milliseconds(limit));
@@ -196,6 +199,10 @@ public:
 
     void out(const tuple &put, timeout limit = forever) const {
         detail::check(quintet_space_out(handle_, put.handle(), detail::milliseconds(limit)));
+    }
+    /// It leaves the space by itself `expires_in` after it was put, unless somebody has taken it by then.
+    void out_for(const tuple &put, std::chrono::milliseconds expires_in, timeout limit = forever) const {
+        detail::check(quintet_space_out_for(handle_, put.handle(), detail::milliseconds(expires_in), detail::milliseconds(limit)));
     }
     void out_many(const std::vector<tuple> &tuples, timeout limit = forever) const {
         const auto handles = detail::handles(tuples);

@@ -10,6 +10,7 @@ use core::mem::MaybeUninit;
 use core::ptr::null_mut;
 use quintet::{Error, Template};
 use std::sync::Arc;
+use std::time::Duration;
 
 type Place<'a> = Option<&'a mut MaybeUninit<*mut quintet_pending>>;
 
@@ -25,6 +26,27 @@ fn begin(
         let pending = place(pending, "pending", null_mut())?;
         let connection: &Arc<Connection> = value(space)?;
         *pending = Pending::operation(connection, gives, ask(connection, to_match(wanted)?)?);
+        Ok(())
+    })
+}
+
+fn begin_out(
+    space: Option<&quintet_space>,
+    tuples: *const Option<&quintet_tuple>,
+    count: usize,
+    expires_in: Option<Duration>,
+    timeout_ms: i64,
+    pending: Place<'_>,
+) -> quintet_status {
+    guarded(|| {
+        let pending = place(pending, "pending", null_mut())?;
+        let connection = value(space)?;
+        let tuples = all_to_put(slice(tuples, count, "tuples")?)?;
+        if tuples.is_empty() {
+            return Err(crate::boundary::misuse("there is no tuple to put"));
+        }
+        let begin = connection.space.begin().within(limit(timeout_ms)).expires_in(expires_in);
+        *pending = Pending::operation(connection, Gives::Nothing, begin.out(&tuples)?);
         Ok(())
     })
 }
@@ -56,17 +78,22 @@ pub extern "C" fn quintet_space_begin_out(
     timeout_ms: i64,
     pending: Option<&mut MaybeUninit<*mut quintet_pending>>,
 ) -> quintet_status {
-    guarded(|| {
-        let pending = place(pending, "pending", null_mut())?;
-        let connection = value(space)?;
-        let tuples = all_to_put(slice(tuples, count, "tuples")?)?;
-        if tuples.is_empty() {
-            return Err(crate::boundary::misuse("there is no tuple to put"));
-        }
-        let begin = connection.space.begin().within(limit(timeout_ms));
-        *pending = Pending::operation(connection, Gives::Nothing, begin.out(&tuples)?);
-        Ok(())
-    })
+    begin_out(space, tuples, count, None, timeout_ms, pending)
+}
+
+/// Begins `quintet_space_out_for`, of at least one tuple, as `quintet_space_begin_out`.
+///
+/// Fails as `quintet_space_begin_out`.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_space_begin_out_for(
+    space: Option<&quintet_space>,
+    tuples: *const Option<&quintet_tuple>,
+    count: usize,
+    expires_in_ms: i64,
+    timeout_ms: i64,
+    pending: Option<&mut MaybeUninit<*mut quintet_pending>>,
+) -> quintet_status {
+    begin_out(space, tuples, count, limit(expires_in_ms), timeout_ms, pending)
 }
 
 /// Begins `quintet_space_take`; its tuple comes by `quintet_pending_tuple`.

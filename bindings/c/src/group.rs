@@ -125,6 +125,24 @@ pub extern "C" fn quintet_group_out(
     guarded(|| value(group)?.group.out(to_put(tuple)?.clone()))
 }
 
+/// As `quintet_group_out`; so many milliseconds after the end of the group the tuple leaves the space by itself, as by `quintet_space_out_for`.
+///
+/// Fails as `quintet_group_out`.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_group_out_for(
+    group: Option<&quintet_group>,
+    tuple: Option<&quintet_tuple>,
+    expires_in_ms: i64,
+) -> quintet_status {
+    guarded(|| {
+        let (group, tuple) = (&value(group)?.group, to_put(tuple)?.clone());
+        match limit(expires_in_ms) {
+            None => group.out(tuple),
+            Some(expires_in) => group.out_for(tuple, expires_in),
+        }
+    })
+}
+
 /// Ends the group: what it took is gone and what it puts is there, at one instant. Waits while the space has no room for what it puts, and the
 /// group lasts.
 ///

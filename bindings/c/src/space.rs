@@ -159,6 +159,24 @@ pub extern "C" fn quintet_space_out(
     guarded(|| value(space)?.out(core::slice::from_ref(to_put(tuple)?), limit(timeout_ms)))
 }
 
+/// Puts a tuple that leaves the space by itself so many milliseconds after it was put, unless somebody has taken it by then. One that would return after
+/// its time leaves instead. With a negative number it does not expire.
+///
+/// Fails as `quintet_space_out`.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_space_out_for(
+    space: Option<&quintet_space>,
+    tuple: Option<&quintet_tuple>,
+    expires_in_ms: i64,
+    timeout_ms: i64,
+) -> quintet_status {
+    guarded(|| {
+        let connection = value(space)?;
+        let begin = connection.space.begin().within(limit(timeout_ms)).expires_in(limit(expires_in_ms));
+        done(connection.finish(begin.out(core::slice::from_ref(to_put(tuple)?))?)?)
+    })
+}
+
 /// Puts all these tuples at one instant, or none.
 ///
 /// Fails as `quintet_space_out`.

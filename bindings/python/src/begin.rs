@@ -1,6 +1,6 @@
 //! Operations that are begun, and waited for later.
 
-use crate::connection::Connection;
+use crate::connection::{Connection, expiry};
 use crate::formal::{to_template, to_templates};
 use crate::listing::Cursor;
 use crate::pending::Pending;
@@ -23,16 +23,27 @@ pub(crate) struct Begin {
 #[pymethods]
 impl Begin {
     /// Begins `Space.out`.
-    #[pyo3(signature = (*fields))]
-    fn out(&self, py: Python<'_>, fields: &Bound<'_, PyTuple>) -> PyResult<Pending> {
-        let tuple = to_tuple(fields)?;
-        self.begin(py, |begin| begin.out(&[tuple]))
+    #[pyo3(signature = (*fields, expires_in = None))]
+    fn out(
+        &self,
+        py: Python<'_>,
+        fields: &Bound<'_, PyTuple>,
+        expires_in: Option<f64>,
+    ) -> PyResult<Pending> {
+        let (tuple, expiry) = (to_tuple(fields)?, expiry(expires_in)?);
+        self.begin(py, |begin| begin.expires_in(expiry).out(&[tuple]))
     }
 
     /// Begins `Space.out_many`, of at least one tuple.
-    fn out_many(&self, py: Python<'_>, tuples: &Bound<'_, PyAny>) -> PyResult<Pending> {
-        let tuples = to_tuples(tuples.try_iter()?)?;
-        self.begin(py, |begin| begin.out(&tuples))
+    #[pyo3(signature = (tuples, expires_in = None))]
+    fn out_many(
+        &self,
+        py: Python<'_>,
+        tuples: &Bound<'_, PyAny>,
+        expires_in: Option<f64>,
+    ) -> PyResult<Pending> {
+        let (tuples, expiry) = (to_tuples(tuples.try_iter()?)?, expiry(expires_in)?);
+        self.begin(py, |begin| begin.expires_in(expiry).out(&tuples))
     }
 
     /// Begins `Space.take`.

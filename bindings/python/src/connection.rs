@@ -269,6 +269,20 @@ pub(crate) fn limit(timeout: Option<f64>) -> PyResult<Option<Duration>> {
     Ok(Duration::try_from_secs_f64(seconds).ok())
 }
 
+/// In how long what is put expires, from seconds; none: not at all.
+///
+/// # Errors
+/// `BadValue` for what is no span.
+pub(crate) fn expiry(expires_in: Option<f64>) -> PyResult<Option<Duration>> {
+    let Some(seconds) = expires_in else { return Ok(None) };
+    if seconds.is_nan() || seconds < 0.0 {
+        let text = format!("expires_in is {seconds} seconds, and no tuple expires before it was put");
+        return Err(raise(Error::new(Code::BadValue, text)));
+    }
+    // One too long to be expressed is without end.
+    Ok(Duration::try_from_secs_f64(seconds).ok())
+}
+
 /// Until when a wait of this length lasts; none: without end.
 fn end_of(limit: Option<Duration>) -> Option<Instant> {
     limit.and_then(|limit| Instant::now().checked_add(limit))

@@ -1,6 +1,6 @@
 //! Several takes, reads and puts that happen at one instant, or not at all.
 
-use crate::connection::{Connection, limit};
+use crate::connection::{Connection, expiry, limit};
 use crate::error::raise;
 use crate::formal::to_template;
 use crate::pending::Pending;
@@ -72,13 +72,17 @@ impl Group {
         self.run(py, template, quintet::Group::begin_read_if)
     }
 
-    /// Puts a tuple when the group ends.
+    /// Puts a tuple when the group ends; with `expires_in` it leaves the space by itself so many seconds after that.
     ///
     /// Raises BadValue; LeaseLost if the group has ended.
-    #[pyo3(signature = (*fields))]
-    fn out(&self, py: Python<'_>, fields: &Bound<'_, PyTuple>) -> PyResult<()> {
-        let tuple = to_tuple(fields)?;
-        py.detach(|| self.group()?.out(tuple)).map_err(raise)
+    #[pyo3(signature = (*fields, expires_in = None))]
+    fn out(&self, py: Python<'_>, fields: &Bound<'_, PyTuple>, expires_in: Option<f64>) -> PyResult<()> {
+        let (tuple, expiry) = (to_tuple(fields)?, expiry(expires_in)?);
+        let put = || match expiry {
+            None => self.group()?.out(tuple),
+            Some(expires_in) => self.group()?.out_for(tuple, expires_in),
+        };
+        py.detach(put).map_err(raise)
     }
 
     /// Ends the group: what it took is gone and what it puts is there, at one instant. Waits while the space has no room for what it puts.

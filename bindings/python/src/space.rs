@@ -2,7 +2,7 @@
 
 use crate::begin::Begin;
 use crate::collecting;
-use crate::connection::{Connection, limit};
+use crate::connection::{Connection, expiry, limit};
 use crate::error::raise;
 use crate::formal::{to_template, to_templates};
 use crate::group::Group;
@@ -47,23 +47,39 @@ impl Space {
 
     /// Puts a tuple. When this returns, the space has it. Waits while the space is full, `timeout` seconds at most.
     ///
+    /// With `expires_in` it leaves the space by itself so many seconds after it was put, unless somebody has taken it by then; one that would return
+    /// after its time leaves instead.
+    ///
     /// Raises BadValue, TooLarge, SpaceFull.
-    #[pyo3(signature = (*fields, timeout = None))]
-    fn out(&self, py: Python<'_>, fields: &Bound<'_, PyTuple>, timeout: Option<f64>) -> PyResult<()> {
-        let (tuple, limit) = (to_tuple(fields)?, limit(timeout)?);
-        self.connection.run(py, limit, |begin| begin.out(&[tuple]), done)
+    #[pyo3(signature = (*fields, timeout = None, expires_in = None))]
+    fn out(
+        &self,
+        py: Python<'_>,
+        fields: &Bound<'_, PyTuple>,
+        timeout: Option<f64>,
+        expires_in: Option<f64>,
+    ) -> PyResult<()> {
+        let (tuple, limit, expiry) = (to_tuple(fields)?, limit(timeout)?, expiry(expires_in)?);
+        self.connection.run(py, limit, |begin| begin.expires_in(expiry).out(&[tuple]), done)
     }
 
     /// Puts all these tuples at one instant, or none.
     ///
     /// Raises as `out`.
-    #[pyo3(signature = (tuples, timeout = None))]
-    fn out_many(&self, py: Python<'_>, tuples: &Bound<'_, PyAny>, timeout: Option<f64>) -> PyResult<()> {
-        let (tuples, limit) = (to_tuples(tuples.try_iter()?)?, limit(timeout)?);
+    #[pyo3(signature = (tuples, timeout = None, expires_in = None))]
+    fn out_many(
+        &self,
+        py: Python<'_>,
+        tuples: &Bound<'_, PyAny>,
+        timeout: Option<f64>,
+        expires_in: Option<f64>,
+    ) -> PyResult<()> {
+        let (tuples, limit, expiry) =
+            (to_tuples(tuples.try_iter()?)?, limit(timeout)?, expiry(expires_in)?);
         if tuples.is_empty() {
             return Ok(());
         }
-        self.connection.run(py, limit, |begin| begin.out(&tuples), done)
+        self.connection.run(py, limit, |begin| begin.expires_in(expiry).out(&tuples), done)
     }
 
     /// Takes the oldest matching tuple, waiting for one, `timeout` seconds at most.

@@ -25,16 +25,28 @@ pub struct Begin<'a> {
     lab: &'a Lab,
     space: SpaceNumber,
     limit: Option<Duration>,
+    expires_in: Option<Duration>,
 }
 
 impl<'a> Begin<'a> {
     pub(crate) fn new(lab: &'a Lab, space: SpaceNumber) -> Self {
-        Begin { lab, space, limit: None }
+        Begin { lab, space, limit: None, expires_in: None }
     }
 
     /// How long the operation may wait; none, as without this: without end. Operations that do not wait leave it aside.
     pub fn within(self, limit: impl Into<Option<Duration>>) -> Self {
         Begin { limit: limit.into(), ..self }
+    }
+
+    /// In how long after they are put the tuples leave by themselves that the operation puts, as those of [`Space::out_for`](crate::Space::out_for); none,
+    /// as without this: they do not. Operations that put nothing leave it aside.
+    pub fn expires_in(self, expires_in: impl Into<Option<Duration>>) -> Self {
+        Begin { expires_in: expires_in.into(), ..self }
+    }
+
+    /// That of each of so many tuples, as a request says it.
+    pub(crate) fn expiries(&self, tuples: usize) -> Vec<Option<Span>> {
+        self.expires_in.map_or_else(Vec::new, |expires_in| vec![Some(expires_in.into()); tuples])
     }
 
     /// Begins [`Space::out_many`](crate::Space::out_many), of at least one tuple.
@@ -45,7 +57,11 @@ impl<'a> Begin<'a> {
         Pending::begin(
             self.lab,
             self.space,
-            &Request::Out { deadline: self.limit.map(Span::from), tuples, expiries: &[] },
+            &Request::Out {
+                deadline: self.limit.map(Span::from),
+                tuples,
+                expiries: &self.expiries(tuples.len()),
+            },
         )
     }
 

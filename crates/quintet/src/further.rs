@@ -163,7 +163,8 @@ impl Begin<'_> {
     /// It could not be sent; [`Code::BadValue`] for no tuple at all.
     pub fn replace(self, template: &Template, tuples: &[Tuple]) -> Result<Pending, Error> {
         check_tuples(tuples)?;
-        self.pending(&Request::Replace { wait: self.wait(), template, tuples, expiries: &[] })
+        let expiries = &self.expiries(tuples.len());
+        self.pending(&Request::Replace { wait: self.wait(), template, tuples, expiries })
     }
 
     /// Begins [`Space::replace_if`]: [`Outcome::NoMatch`] if there is no match.
@@ -172,7 +173,8 @@ impl Begin<'_> {
     /// As [`Begin::replace`].
     pub fn replace_if(self, template: &Template, tuples: &[Tuple]) -> Result<Pending, Error> {
         check_tuples(tuples)?;
-        self.pending(&Request::Replace { wait: Wait::AtOnce, template, tuples, expiries: &[] })
+        let expiries = &self.expiries(tuples.len());
+        self.pending(&Request::Replace { wait: Wait::AtOnce, template, tuples, expiries })
     }
 
     /// Begins [`Space::select`] or [`Space::select_within`], whose outcome is [`Outcome::Selected`].

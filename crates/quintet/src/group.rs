@@ -64,6 +64,8 @@ struct Uses {
     leases: Vec<LeaseId>,
     witnesses: Vec<Witness>,
     puts: Vec<Tuple>,
+    /// In how long after the end each of them expires.
+    expiries: Vec<Option<Span>>,
     /// While it lives the leases are renewed.
     renewal: Option<Renewal>,
     /// It was told to end.
@@ -138,11 +140,24 @@ impl Group {
     /// # Errors
     /// [`Code::LeaseLost`] if it was told to end before.
     pub fn out(&self, tuple: Tuple) -> Result<(), Error> {
+        self.put(tuple, None)
+    }
+
+    /// As [`Group::out`]; `expires_in` after the end of the group it leaves by itself: see [`Space::out_for`](crate::Space::out_for).
+    ///
+    /// # Errors
+    /// As [`Group::out`].
+    pub fn out_for(&self, tuple: Tuple, expires_in: Duration) -> Result<(), Error> {
+        self.put(tuple, Some(expires_in.into()))
+    }
+
+    fn put(&self, tuple: Tuple, expires_in: Option<Span>) -> Result<(), Error> {
         let mut uses = self.held.uses();
         if uses.is_over {
             return Err(over());
         }
         uses.puts.push(tuple);
+        uses.expiries.push(expires_in);
         Ok(())
     }
 
@@ -150,7 +165,7 @@ impl Group {
     /// the group lasts.
     ///
     /// # Errors
-    /// Nothing of the group has happened: [`Code::Conflict`] if somebody else took what it has read, and [`Code::LeaseLost`] if its
+    /// Nothing of the group has happened: [`Code::Conflict`] if somebody else took what it has read, or it expired, and [`Code::LeaseLost`] if its
     /// time was over or this process was not heard for too long; both may be done again. [`Code::TimedOut`] if its time is over;
     /// [`Code::SpaceFull`], [`Code::TooLarge`]. [`Code::PeerDied`] and its kin if the space is gone, and then it may have happened.
     pub fn commit(self) -> Result<(), Error> {
@@ -168,8 +183,8 @@ impl Group {
         let Held { lab, space, .. } = &self.held;
         let held = Held { lab: lab.clone(), space: *space, uses: Mutex::new(uses) };
         let uses = held.uses();
-        let (leases, witnesses, tuples) = (&uses.leases, &uses.witnesses, &uses.puts);
-        let pending = held.begin(&Request::Commit { leases, witnesses, deadline, tuples, expiries: &[] });
+        let Uses { leases, witnesses, puts: tuples, expiries, .. } = &*uses;
+        let pending = held.begin(&Request::Commit { leases, witnesses, deadline, tuples, expiries });
         drop(uses);
         Ok(Acknowledgement::of_group(pending?, held))
     }

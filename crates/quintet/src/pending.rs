@@ -348,6 +348,9 @@ fn newer(request: &Request<'_>) -> Option<&'static str> {
     if request.has_ranges() {
         return Some("ranges");
     }
+    if request.has_expiries() {
+        return Some("tuples that expire");
+    }
     match request {
         Request::Replace { .. } | Request::Select { .. } => Some("selects and replacements"),
         Request::Collect { .. } | Request::CollectInto { .. } => Some("collections"),

@@ -84,6 +84,27 @@ impl Space {
         self.ask(&Request::Out { deadline: limit.map(Span::from), tuples, expiries: &[] }).map(drop)
     }
 
+    /// As [`Space::out`]; `expires_in` after the space has it, it leaves by itself, unless somebody has taken it by then. One that would return after its
+    /// time leaves instead. [`Begin::expires_in`] is the same of several tuples, and of what a replacement puts.
+    ///
+    /// The time is the space's: that of one with a log or replicas stands still while it is not served. The shortest is a nanosecond.
+    ///
+    /// ```
+    /// use quintet::{Lab, template, tuple};
+    /// use std::time::Duration;
+    ///
+    /// let space = Lab::embedded().space();
+    /// space.out_for(tuple!["here", 7i64], Duration::from_secs(30))?;
+    /// assert_eq!(space.read_if(&template!["here", ?i64])?, Some(tuple!["here", 7i64]));
+    /// # Ok::<(), quintet::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Space::out`]; [`Code::Malformed`] from a space of a version that knows no such tuples.
+    pub fn out_for(&self, tuple: Tuple, expires_in: Duration) -> Result<(), Error> {
+        self.begin().expires_in(expires_in).out(&[tuple])?.finish().map(drop)
+    }
+
     /// Takes the oldest matching tuple, waiting for one.
     ///
     /// # Errors

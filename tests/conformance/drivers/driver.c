@@ -225,6 +225,8 @@ static void call(quintet_space *space, const char *verb) {
         say_selected(status, which, found);
     } else if (strcmp(verb, "out") == 0) {
         say_done(quintet_space_out(space, tuples[0], limit), "done");
+    } else if (strcmp(verb, "out_for") == 0) {
+        say_done(quintet_space_out_for(space, tuples[0], limit, QUINTET_FOREVER), "done");
     } else if (strcmp(verb, "out_many") == 0) {
         say_done(quintet_space_out_many(space, (const quintet_tuple *const *)tuples, count, limit), "done");
     } else if (strcmp(verb, "take") == 0) {

@@ -133,6 +133,8 @@ class Clients:
     async def call(
         self, step: str, space: aio.Space, verb: str, timeout: float | None, tuples: list[tuple[Any, ...]]
     ) -> Any:
+        if verb == "out_for":
+            return await space.out(*tuples[0], expires_in=timeout)
         if verb == "out_many":
             return await space.out_many(tuples, timeout=timeout)
         if verb == "status":

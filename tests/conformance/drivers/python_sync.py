@@ -70,6 +70,8 @@ class Clients:
         return "done"
 
     def call(self, space: quintet.Space, verb: str, timeout: float | None, tuples: list[tuple[Any, ...]]) -> Any:
+        if verb == "out_for":
+            return space.out(*tuples[0], expires_in=timeout)
         if verb == "out_many":
             return space.out_many(tuples, timeout=timeout)
         if verb == "status":

@@ -73,7 +73,7 @@ pub struct Operation {
     pub verb: String,
     /// The step to which it belongs: which lease is acknowledged, what is cancelled.
     pub of: Option<String>,
-    /// How long it may wait, in milliseconds; none: without end.
+    /// How long it may wait, in milliseconds; none: without end. Of an `out_for` in how long its tuple expires.
     pub within_ms: Option<u64>,
     /// Its tuples, or its template.
     pub fields: Vec<Fields>,
@@ -107,8 +107,9 @@ pub enum Outcome {
 }
 
 /// Operations, and how many tuples or templates they have: at least, at most.
-const VERBS: [(&str, usize, usize); 25] = [
+const VERBS: [(&str, usize, usize); 26] = [
     ("out", 1, 1),
+    ("out_for", 1, 1),
     ("out_many", 0, usize::MAX),
     ("take", 1, 1),
     ("read", 1, 1),
@@ -300,7 +301,8 @@ impl Operation {
             return Err(lexer.fault(format!("{verb} has another number of tuples")));
         }
         let mut within_ms = None;
-        if lexer.accept_word("within") {
+        let limit = if verb == "out_for" { "expires" } else { "within" };
+        if lexer.accept_word(limit) {
             within_ms = Some(lexer.number()?);
             lexer.expect("ms")?;
         }

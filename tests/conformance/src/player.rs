@@ -196,7 +196,7 @@ impl Scene<'_> {
         let line = request(step, client, operation, self.of(operation), true);
         let found = self.ask(client, step, &line)?;
         compare(&found, &[Outcome::Waits])?;
-        let puts = ["out", "out_many", "acknowledge"].contains(&&*operation.verb);
+        let puts = ["out", "out_for", "out_many", "acknowledge"].contains(&&*operation.verb);
         self.pending.insert(name.to_owned(), Pending { step, client, puts });
         Ok(self.settle()?)
     }

@@ -97,15 +97,22 @@ class Space:
         """What it is called; None: it is the space without a name."""
         return self._native.name
 
-    async def out(self, *fields: Any, timeout: float | None = None) -> None:
-        """Puts a tuple."""
-        await self._run(self._native.begin(timeout).out, *fields)
+    async def out(
+        self, *fields: Any, timeout: float | None = None, expires_in: float | None = None
+    ) -> None:
+        """Puts a tuple, which leaves the space by itself so many seconds after it was put, if it is to expire."""
+        await self._run(partial(self._native.begin(timeout).out, expires_in=expires_in), *fields)
 
-    async def out_many(self, tuples: Iterable[tuple[Any, ...]], timeout: float | None = None) -> None:
+    async def out_many(
+        self,
+        tuples: Iterable[tuple[Any, ...]],
+        timeout: float | None = None,
+        expires_in: float | None = None,
+    ) -> None:
         """Puts all these tuples at one instant, or none."""
         puts = list(tuples)
         if puts:
-            await self._run(self._native.begin(timeout).out_many, puts)
+            await self._run(partial(self._native.begin(timeout).out_many, expires_in=expires_in), puts)
 
     async def take(self, *template: Any, timeout: float | None = None) -> tuple[Any, ...]:
         """Takes the oldest matching tuple."""
@@ -275,9 +282,9 @@ class Group:
         """Reads the oldest matching tuple if there is one."""
         return await self._space._run(self.native.begin_read_if, *template)
 
-    def out(self, *fields: Any) -> None:
+    def out(self, *fields: Any, expires_in: float | None = None) -> None:
         """Puts a tuple when the group ends."""
-        self.native.out(*fields)
+        self.native.out(*fields, expires_in=expires_in)
 
     async def commit(self) -> None:
         """Ends the group: what it took is gone and what it puts is there, at one instant."""

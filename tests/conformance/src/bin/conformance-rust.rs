@@ -132,6 +132,10 @@ impl Clients {
                 space.out(tuples(fields)?.remove(0))?;
                 "done".to_owned()
             }
+            ("out_for", Some(expires_in)) => {
+                space.out_for(tuples(fields)?.remove(0), expires_in)?;
+                "done".to_owned()
+            }
             ("out" | "out_many", _) => {
                 space.out_many(&tuples(fields)?, limit)?;
                 "done".to_owned()

@@ -5,6 +5,7 @@ mod callbacks;
 mod closing;
 mod collect;
 mod event_loop;
+mod expiry;
 mod further;
 mod groups;
 mod indexes;

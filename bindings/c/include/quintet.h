@@ -497,9 +497,13 @@ typedef struct {
      */
     int64_t ends_in_ms;
     /**
+     * In how long it expires, in milliseconds; `QUINTET_FOREVER` if it does not.
+     */
+    int64_t expires_in_ms;
+    /**
      * Zero; later versions may have more numbers.
      */
-    uint64_t reserved[4];
+    uint64_t reserved[3];
 } quintet_row;
 
 /**

@@ -53,8 +53,10 @@ pub struct quintet_row {
     pub held_ms: i64,
     /// In how long the lease ends unless it is renewed, in milliseconds; `QUINTET_FOREVER` if that is not known.
     pub ends_in_ms: i64,
+    /// In how long it expires, in milliseconds; `QUINTET_FOREVER` if it does not.
+    pub expires_in_ms: i64,
     /// Zero; later versions may have more numbers.
-    pub reserved: [u64; 4],
+    pub reserved: [u64; 3],
 }
 
 /// Begins to list the tuples that match `wanted`, or all where that is NULL. Nothing is fetched so far; the template may be freed at once.
@@ -114,7 +116,8 @@ fn numbers(listed: &ListedTuple) -> quintet_row {
         is_leased: listed.lease.is_some(),
         held_ms: listed.lease.map_or(0, |lease| milliseconds(Some(lease.held.into()))),
         ends_in_ms: milliseconds(listed.lease.and_then(ends_in)),
-        reserved: [0; 4],
+        expires_in_ms: milliseconds(listed.expires_in.map(Duration::from)),
+        reserved: [0; 3],
     }
 }
 

@@ -392,6 +392,55 @@ static void after_its_close_everything_says_so(void) {
     quintet_lease_free(lease), quintet_pending_free(pending), quintet_pending_free(collected), quintet_tuple_free(any);
 }
 
+/* Waits for that event of any pair of that name. */
+static void pair_event(quintet_watch *watch, quintet_change change) {
+    quintet_event event;
+    quintet_tuple *tuple;
+    OK(quintet_watch_next(watch, LONG_MS, &event, &tuple));
+    CHECK(tuple != NULL && event.change == change);
+    quintet_tuple_free(tuple);
+}
+
+static void what_expires_leaves_by_itself(quintet_space *space) {
+    quintet_tuple *any = any_pair("short"), *row = pair("short", 1), *found;
+    quintet_watch *watch;
+    quintet_group *group;
+    quintet_pending *put;
+    OK(quintet_space_watch(space, any, QUINTET_SINCE_NOW, &watch));
+    OK(quintet_space_out_for(space, row, 1, QUINTET_FOREVER));
+    pair_event(watch, QUINTET_CHANGE_PUT);
+    pair_event(watch, QUINTET_CHANGE_EXPIRED);
+    OK(quintet_space_group(space, LONG_MS, &group));
+    OK(quintet_group_out_for(group, row, 1));
+    OK(quintet_group_commit(group));
+    quintet_group_free(group);
+    pair_event(watch, QUINTET_CHANGE_PUT);
+    pair_event(watch, QUINTET_CHANGE_EXPIRED);
+    OK(quintet_space_begin_out_for(space, (const quintet_tuple *[]){row}, 1, 100 * LONG_MS, QUINTET_FOREVER, &put));
+    OK(quintet_pending_result(put));
+    quintet_pending_free(put);
+    OK(quintet_space_out_for(space, row, QUINTET_FOREVER, QUINTET_FOREVER));
+    quintet_listing *listing;
+    quintet_row shown;
+    int forever = 0;
+    OK(quintet_space_list(space, any, &listing));
+    while (quintet_listing_next(listing, &shown, &found) == QUINTET_OK && found != NULL) {
+        forever += shown.expires_in_ms == QUINTET_FOREVER;
+        CHECK(shown.expires_in_ms <= 100 * LONG_MS);
+        quintet_tuple_free(found);
+    }
+    CHECK(forever == 1);
+    quintet_listing_free(listing);
+    for (int left = 2; left > 0; left--) {
+        OK(quintet_space_take_if(space, any, &found));
+        CHECK(found != NULL);
+        quintet_tuple_free(found);
+    }
+    quintet_watch_free(watch);
+    quintet_tuple_free(any);
+    quintet_tuple_free(row);
+}
+
 int main(int count, char **arguments) {
     address = count > 1 ? arguments[1] : NULL;
     pid_t server = address == NULL ? 0 : serve(address, 0);
@@ -405,6 +454,7 @@ int main(int count, char **arguments) {
     several_are_put_at_one_instant(space);
     a_lease_is_acknowledged_released_or_freed(space);
     operations_are_begun_and_collected(space);
+    what_expires_leaves_by_itself(space);
     what_is_freed_or_cancelled_takes_nothing(space);
     leases_are_begun_and_acknowledged_later(space);
     an_event_loop_is_told(lab, space);

@@ -78,6 +78,18 @@ void what_fails_is_thrown(quintet::space space) {
     CHECK(thrown([] { quintet::server("pigeon:7"); }).status() == QUINTET_BAD_VALUE);
 }
 
+void what_expires_leaves_by_itself(quintet::space space) {
+    const quintet::tuple any{"short", quintet::any<bool>};
+    auto watch = space.watch(any);
+    space.out_for({"short", true}, 1ms);
+    auto group = space.group(1min);
+    group.out_for({"short", false}, 1ms);
+    group.commit();
+    int expired = 0;
+    for (int seen = 0; seen < 4; seen++) expired += watch.next(1min)->what.change == QUINTET_CHANGE_EXPIRED;
+    CHECK(expired == 2 && !space.take_if(any));
+}
+
 void a_group_happens_whole_or_not_at_all(quintet::space space) {
     const quintet::tuple any("counter", quintet::any<int>);
     space.out({"counter", 1});
@@ -290,6 +302,7 @@ int main(int, char **arguments) {
     what_fails_is_thrown(space);
     leases_return_by_themselves(space);
     replacements_and_selects(space);
+    what_expires_leaves_by_itself(space);
     a_group_happens_whole_or_not_at_all(space);
     operations_are_begun(lab, space);
     buffers_are_shared();

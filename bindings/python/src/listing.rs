@@ -40,6 +40,7 @@ fn from_listed<'py>(types: &Bound<'py, PyModule>, listed: ListedTuple) -> PyResu
     named.set_item("bytes", listed.bytes)?;
     named.set_item("failed", listed.failed)?;
     named.set_item("lease", lease)?;
+    named.set_item("expires_in", listed.expires_in.map(|span| Duration::from(span).as_secs_f64()))?;
     types.getattr("ListedTuple")?.call((), Some(&named))
 }
 

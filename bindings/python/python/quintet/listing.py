@@ -49,6 +49,8 @@ class ListedTuple:
     """Leases of it that ended without an acknowledgement."""
     lease: ListedLease | None
     """Who has it, if somebody has."""
+    expires_in: float | None
+    """In how many seconds it leaves by itself; None: it does not. One that somebody has and whose time has come says 0."""
 
 
 @dataclass(frozen=True)

@@ -139,7 +139,9 @@ impl Peek {
                     "ends_in_s": lease.ends_in.map(|left| Duration::from(left).as_secs_f64())})
             });
             let fields: Vec<String> = row.fields.iter().map(ToString::to_string).collect();
-            json!({"age": row.age, "bytes": row.bytes, "failed": row.failed, "fields": fields, "taken": lease})
+            let expires_in = row.expires_in.map(|left| Duration::from(left).as_secs_f64());
+            json!({"age": row.age, "bytes": row.bytes, "failed": row.failed, "fields": fields, "taken": lease,
+                "expires_in_s": expires_in})
         });
         let json = json!({"tuples": json.collect::<Vec<Value>>(), "more": found.has_more});
         let mut lines = vec![format!("{:>8} {:>10}  tuple", "age", "size")];
@@ -147,8 +149,10 @@ impl Peek {
             let taken = row.lease.map(|lease| {
                 format!("  taken by {} for {}", holder(row).unwrap_or_default(), seconds(lease.held.into()))
             });
-            let (fields, taken) = (tuple(&row.fields), taken.unwrap_or_default());
-            lines.push(format!("{:>8} {:>10}  {fields}{taken}", row.age, bytes(row.bytes)));
+            let expires = row.expires_in.map(|left| format!("  expires in {}", seconds(left.into())));
+            let (fields, taken, expires) =
+                (tuple(&row.fields), taken.unwrap_or_default(), expires.unwrap_or_default());
+            lines.push(format!("{:>8} {:>10}  {fields}{taken}{expires}", row.age, bytes(row.bytes)));
         }
         lines.push(match found.has_more {
             true => format!(

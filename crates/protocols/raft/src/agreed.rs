@@ -44,6 +44,9 @@ pub trait Agreed: Clone + PartialEq + Eq + Debug + Default + Encode + for<'a> De
     /// to its length.
     const IS_KEPT_WITH_LOG: bool = true;
 
+    /// Whether one that has lost its log may come back under its number. Else whoever has none is new: what it lacks, it has never acknowledged.
+    const LOGS_MAY_BE_LOST: bool = false;
+
     /// An entry is committed. Whether it has changed anything.
     fn apply(&mut self, entry: &Entry<Self::Change>) -> bool;
 

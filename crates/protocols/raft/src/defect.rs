@@ -21,6 +21,8 @@ pub enum Defect {
     UnsyncedCounted,
     /// A leader answers for the view without hearing from a majority that it still leads.
     StaleLeaderAnswers,
+    /// One that has lost its log is sent a snapshot before the leader's term has committed anything, and takes it.
+    SnapshotBeforeCommit,
 }
 
 /// Whether this defect is switched on. Always false without the feature.

@@ -9,13 +9,17 @@
 //! | who leads: election, with a question first whether it would succeed (sections 3.4, 9.6) | `election.rs` |
 //! | entries go from the leader to all others, and are committed (3.5, 3.6.2; figure 3.7) | `replication.rs` |
 //! | a view that no later leader has changed (6.4) | `reading.rs` |
+//! | when one that has lost its log is sent one | `lost_log.rs` |
 //!
 //! Voters change one at a time (section 4.1): a leader begins a change when all before it are committed, one of its own term among them
 //! (Ongaro's correction of 2015). A member goes by the latest voters in its log, committed or not.
 
 mod election;
+mod lost_log;
 mod reading;
 mod replication;
+#[cfg(test)]
+mod tests;
 
 use crate::agreed::{Agreed, Entry, Seat};
 use crate::config::RaftConfig;
@@ -90,6 +94,8 @@ pub struct Progress {
     round: u64,
     /// When it was heard last.
     pub heard_at: Time,
+    /// Whether it has said that it has no log.
+    has_no_log: bool,
 }
 
 /// A read that waits for a majority to answer a round.

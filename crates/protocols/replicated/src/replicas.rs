@@ -18,6 +18,7 @@ impl Agreed for Replicas {
     const NOTHING: Batch = Batch::NOTHING;
     const KINDS: &'static [Kind] = &[VOTE, VOTED, APPEND, APPENDED, PART];
     const IS_KEPT_WITH_LOG: bool = false;
+    const LOGS_MAY_BE_LOST: bool = true;
 
     fn apply(&mut self, _: &Entry<Batch>) -> bool {
         false

@@ -71,8 +71,7 @@ impl<V: Agreed> Raft<V> {
         (term, asks_first): (u64, bool),
         its_last: (u64, u64),
     ) {
-        // Who has no log at all knows of no voters, and may have lost a log with which it has voted.
-        let is_fit = its_last >= (self.log.last_term(), self.log.last()) && self.log.last() > 0;
+        let is_fit = its_last >= (self.log.last_term(), self.log.last()) && !self.has_no_log();
         let is_held = self.has_leader(now);
         if asks_first {
             let given = is_fit && !is_held && term > self.term;
@@ -142,7 +141,7 @@ impl<V: Agreed> Raft<V> {
         let Role::Leader(leading) = &mut self.role else { return };
         leading.followers.retain(|node, _| others.contains(node) || *node == self.me);
         for node in others.into_iter().chain([self.me]) {
-            let new = Progress { matched: 0, next, round: 0, heard_at: now };
+            let new = Progress { matched: 0, next, round: 0, heard_at: now, has_no_log: false };
             leading.followers.entry(node).or_insert(new);
         }
     }

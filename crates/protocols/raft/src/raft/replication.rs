@@ -74,6 +74,7 @@ impl<V: Agreed> Raft<V> {
                 }
                 What::Append { before, before_term, committed: self.commit, round, entries }
             }
+            None if self.waits_with_snapshot(leading, follower) => self.sign_of_life(round),
             None => {
                 let index_term = self.log.term(self.commit).expect("what is committed last is in the log");
                 What::Snapshot { index: self.commit, index_term, round, view: self.view.clone() }
@@ -97,7 +98,7 @@ impl<V: Agreed> Raft<V> {
         if let Role::Leader(leading) = &mut self.role
             && let Some(follower) = leading.followers.get_mut(&node)
         {
-            (follower.matched, follower.next) = (0, next);
+            (follower.matched, follower.next, follower.has_no_log) = (0, next, false);
         }
     }
 
@@ -129,7 +130,8 @@ impl<V: Agreed> Raft<V> {
                 (self.adopt((before, before_term), entries, committed), round)
             }
             What::Snapshot { index, index_term, round, view } => {
-                (Some(self.install(index, index_term, view)), round)
+                let may_install = self.may_install(index_term, message.term);
+                (may_install.then(|| self.install(index, index_term, view)), round)
             }
             _ => return,
         };
@@ -178,7 +180,9 @@ impl<V: Agreed> Raft<V> {
 
     /// Takes a view that is committed from one that does not lead. A leader has all that is committed in its log.
     pub(super) fn learn(&mut self, now: Time, index: u64, index_term: u64, view: V) {
-        if index <= self.commit || self.leading().is_some() {
+        // Who does not lead cannot know whether that is all.
+        let is_too_little = V::LOGS_MAY_BE_LOST && self.has_no_log();
+        if index <= self.commit || self.leading().is_some() || is_too_little {
             return;
         }
         if index_term > self.term {
@@ -222,6 +226,7 @@ impl<V: Agreed> Raft<V> {
         }
         follower.heard_at = now;
         follower.round = round.max(follower.round);
+        follower.has_no_log = !fits && index == 0 && follower.matched == 0;
         if fits {
             follower.matched = index.max(follower.matched);
             follower.next = follower.next.max(follower.matched + 1);

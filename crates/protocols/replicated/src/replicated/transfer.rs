@@ -93,8 +93,8 @@ where
         (mut place, part): (Reader<'_>, &Bytes),
         out: &mut dyn Outbox,
     ) {
-        let What::Snapshot { index, view, .. } = &message.what else { return };
-        let index = *index;
+        let What::Snapshot { index, index_term, view, .. } = &message.what else { return };
+        let (index, index_term) = (*index, *index_term);
         if *view != self.config.all() {
             return;
         }
@@ -104,6 +104,10 @@ where
         let Phase::Open(open) = &mut self.phase else { return };
         if !open.raft.heed(now, from, message.term) {
             return;
+        }
+        if !open.raft.may_install(index_term, message.term) {
+            // It is answered that this replica has no log.
+            return open.raft.take(now, from, message);
         }
         let (life, term) = (open.life.number, open.raft.term);
         let mut at = place.of;

@@ -190,6 +190,13 @@ impl System for Spaces {
         Some(NodeId(1 + u16::try_from(turn).expect("a replica's number")))
     }
 
+    /// A replica's, while all others have theirs: a minority at a time.
+    fn may_lose_disk(&self, node: NodeId, view: &View<'_, Node>) -> bool {
+        let mut others = (1..=SEVERAL).map(NodeId).filter(|other| *other != node);
+        let is_replica = self.placement == Placement::Replicated && self.placement.serves(node);
+        is_replica && others.all(|other| view.node(other).is_some_and(Node::votes))
+    }
+
     fn pace(&self) -> Pace {
         let gaps = [Span::from_millis(2), Span::from_micros(500), Span::from_millis(8)];
         Pace { requests: 30, gaps, faults_within: Span::from_millis(40) }

@@ -78,6 +78,12 @@ pub trait System {
         None
     }
 
+    /// Whether a node that begins a new life may find its disk empty, as one does that was exchanged: asked at that moment, and one of a few does then. Default: it
+    /// may not.
+    fn may_lose_disk(&self, _node: NodeId, _view: &View<'_, Self::Node>) -> bool {
+        false
+    }
+
     /// How much is asked, how fast, and within which time something goes wrong. Default: the default.
     fn pace(&self) -> Pace {
         Pace::default()

@@ -187,6 +187,12 @@ impl Node {
         replica.standing().is_some_and(|standing| standing.leads)
     }
 
+    /// Whether it is a replica that has the log on its disk, and votes.
+    pub(super) fn votes(&self) -> bool {
+        let Kind::Replica(replica) = &self.kind else { return false };
+        replica.standing().is_some_and(|standing| standing.votes)
+    }
+
     /// Up to where a replica's protocol was given the log, and the digest of its state there.
     pub(super) fn digest(&self) -> Option<(u64, u64)> {
         let Kind::Replica(replica) = &self.kind else { return None };

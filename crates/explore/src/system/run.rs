@@ -19,6 +19,8 @@ const STEP_COST: Span = Span::from_micros(1);
 const USUAL: u64 = 1_000;
 /// How often it is looked whether a node without a link is to have one.
 const DIALS_EVERY: Span = Span::from_millis(5);
+/// Disks that are lost, of a million that may be.
+const LOST_DISKS: u32 = 300_000;
 /// What a link takes that loses nothing, in one frame.
 const LONGEST_BULK: usize = 1 << 24;
 
@@ -136,6 +138,7 @@ struct Run<'a, S: System> {
     ledger: S::Ledger,
     lives: Vec<Life>,
     wants: Vec<Chooser>,
+    losses: Chooser,
     counted: Counted,
     events_limit: u64,
     /// Pairs of nodes that have links when they need them, the one that makes them first, and whether they have had one.
@@ -169,6 +172,7 @@ impl<'a, S: System> Run<'a, S> {
             ledger: S::Ledger::default(),
             lives: plan.ids().map(life).collect(),
             wants: plan.ids().map(wants).collect(),
+            losses: choices.stream(streams::LOSSES),
             counted: Counted::default(),
             events_limit,
             dialling: Vec::new(),
@@ -433,6 +437,7 @@ impl<'a, S: System> Run<'a, S> {
         if remembers {
             return self.simulation.restart(node, Restart::WithMemory);
         }
+        self.lose_disk(node);
         let life = self.life(node);
         (life.number, life.dialled) = (life.number + 1, 0);
         let number = life.number;
@@ -441,6 +446,18 @@ impl<'a, S: System> Run<'a, S> {
             vec![(self.system.port(), Box::new(self.born(node, number))), (PORT_CALLERS, Box::new(callers))];
         self.simulation.restart(node, Restart::Fresh(instances));
         self.set_costs(node);
+    }
+
+    /// Empties the disk of a node that begins a new life, if it may be lost and the choices have it so.
+    fn lose_disk(&mut self, node: NodeId) {
+        if !self.system.may_lose_disk(node, &self.view()) {
+            return;
+        }
+        self.losses.begin();
+        if self.losses.chance(LOST_DISKS) {
+            self.history.note(None, || What::Fault(format!("node {} has lost its disk", node.0)));
+            self.simulation.lose_disk(node);
+        }
     }
 
     /// Every step of a node takes so many thousandths of its usual time.

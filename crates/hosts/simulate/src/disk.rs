@@ -152,6 +152,12 @@ impl Disk {
         }
     }
 
+    /// Loses all: another disk is in its place.
+    pub(crate) fn lose(&mut self) {
+        (self.bytes, self.open, self.replaced) = (Vec::new(), Vec::new(), Vec::new());
+        self.durable = 0;
+    }
+
     /// Loses what a crash loses. All replacements that may be undone are one group of the choices, and each write that may be lost is one; 0 loses
     /// nothing of it.
     pub(crate) fn crash(&mut self, now: Picos) {

@@ -31,6 +31,8 @@ pub use codec::Leader;
 pub use config::ReplicatedConfig;
 #[cfg(feature = "seeded-defects")]
 pub use defect::Defect;
+#[cfg(feature = "seeded-defects")]
+pub use quintet_raft::Defect as AgreementDefect;
 pub use replicas::MAX_REPLICAS;
 pub use replicated::{Replicated, Standing};
 pub use to_leader::ToLeader;

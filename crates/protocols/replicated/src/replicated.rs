@@ -123,6 +123,8 @@ pub struct Standing {
     pub leader: Option<NodeId>,
     /// Up to which index its protocol was given the log.
     pub applied: u64,
+    /// Whether it has the log on its disk, and votes. One that has lost it does again when a leader has sent it all.
+    pub votes: bool,
 }
 
 impl<P: Snapshot> Replicated<P>
@@ -180,6 +182,7 @@ where
             leads: raft.leading().is_some(),
             leader: raft.leader,
             applied: open.applied,
+            votes: raft.last() > 0 && open.votes_with.is_none(),
         })
     }
 

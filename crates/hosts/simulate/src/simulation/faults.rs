@@ -48,6 +48,16 @@ impl Simulation {
         self.disks.get(&id).map_or(&[], Disk::bytes)
     }
 
+    /// Puts an empty disk in the place of a node's, which is down.
+    ///
+    /// # Panics
+    /// The node is up.
+    pub fn lose_disk(&mut self, id: NodeId) {
+        let is_down = self.nodes.get(id).is_none_or(|node| !node.alive);
+        assert!(is_down, "node {} is up", id.0);
+        self.disk(id).lose();
+    }
+
     pub(super) fn disk(&mut self, id: NodeId) -> &mut Disk {
         let seed = self.seed;
         let luck = || Luck::Random(Random::new(seed, streams::DISKS | u64::from(id.0)));

@@ -179,8 +179,8 @@ impl Protocol for Writer {
     }
 }
 
-/// What is left of a durable write of 700 bytes, and one of 1,000 behind it that is under way, if this is chosen.
-fn left(lost_sectors: u64) -> Vec<u8> {
+/// A node that has crashed after a durable write of 700 bytes, with one of 1,000 behind it under way, and what that leaves.
+fn crashed(lost_sectors: u64) -> Simulation {
     let choices = Choices::replayed(Sequence::from([(DISK, vec![vec![lost_sectors]])]));
     let mut run = Simulation::new(1);
     run.choose_disk(NODE, choices.stream(DISK));
@@ -191,7 +191,33 @@ fn left(lost_sectors: u64) -> Vec<u8> {
         run.run_for(Span(if fill == 1 { 2_000_000 } else { 1 }));
     }
     run.crash(NODE, Span::ZERO);
-    run.disk_bytes(NODE).to_vec()
+    run
+}
+
+fn left(lost_sectors: u64) -> Vec<u8> {
+    crashed(lost_sectors).disk_bytes(NODE).to_vec()
+}
+
+#[test]
+fn another_disk_is_empty_and_keeps_what_is_written_to_it() {
+    let mut run = crashed(1);
+    assert!(!run.disk_bytes(NODE).is_empty());
+    run.lose_disk(NODE);
+    assert!(run.disk_bytes(NODE).is_empty());
+    run.restart(NODE, Restart::Fresh(vec![(at(NODE.0).port, Box::new(Writer))]));
+    let body = vec![3; 600].into();
+    run.inject(at(NODE.0), OwnedFrame { kind: KEEP, token: Token(0), body, bulk: Bytes::new() });
+    run.run_for(Span(2_000_000));
+    run.crash(NODE, Span::ZERO);
+    assert_eq!(run.disk_bytes(NODE), vec![3; 600]);
+}
+
+#[test]
+#[should_panic(expected = "is up")]
+fn the_disk_of_a_node_that_is_up_is_not_lost() {
+    let mut run = Simulation::new(1);
+    run.add(at(NODE.0), Writer);
+    run.lose_disk(NODE);
 }
 
 #[test]

@@ -34,16 +34,15 @@ impl<P: Snapshot> Replicated<P>
 where
     P::Config: Encode + Clone,
 {
-    /// What this replica says of itself.
+    /// What this replica says of itself. Nothing before its life is on its disk: it might end, and whoever believed that it has no group would found another one.
     fn own(&self, asks: bool) -> Option<Meet> {
         let (settings, life) = (self.settings, self.config.incarnation.0);
         Some(match &self.phase {
             Phase::Meeting(_) => Meet { group: 0, settings, life, term: 0, is_fresh: true, asks },
-            Phase::Open(open) => {
-                let is_durable = open.writer.is_durable(1);
+            Phase::Open(open) if open.writer.is_durable(1) => {
                 let is_fresh = open.raft.term == 0 && open.raft.last() <= 1;
                 Meet {
-                    group: if is_durable { open.life.group } else { 0 },
+                    group: open.life.group,
                     settings,
                     life: open.life.number,
                     term: open.raft.term,
@@ -51,7 +50,7 @@ where
                     asks,
                 }
             }
-            Phase::Opening(_) | Phase::Closed => return None,
+            Phase::Opening(_) | Phase::Open(_) | Phase::Closed => return None,
         })
     }
 
@@ -76,8 +75,11 @@ where
         match (&mut self.phase, problem) {
             (Phase::Meeting(_), Some(text)) => self.refuse(text, out),
             (Phase::Meeting(meeting), None) => {
-                meeting.heard.insert(from, meet);
-                self.decide(now, out);
+                // What an earlier life said is over.
+                if meeting.heard.get(&from).is_none_or(|known| known.life <= meet.life) {
+                    meeting.heard.insert(from, meet);
+                    self.decide(now, out);
+                }
             }
             // Whoever has met another of its group is not the one who is wrong here.
             (Phase::Open(open), Some(text)) if open.met.is_empty() && meet.group != 0 => {
@@ -134,7 +136,7 @@ where
         match (groups.as_slice(), begun) {
             ([_, _, ..], _) => self.refuse("the other replicas keep different spaces", out),
             (groups, _) if heard.iter().any(|(_, meet)| !meet.is_fresh) => {
-                // One that took part and shows no group has none on its disk so far: it says so in a moment.
+                // Who took part has a group: one that says otherwise is not believed.
                 if let Some(group) = groups.first() {
                     let term = heard.iter().map(|(_, meet)| meet.term).max().unwrap_or(0);
                     self.follow_without_log(now, *group, term);

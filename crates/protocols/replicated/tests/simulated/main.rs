@@ -1,6 +1,7 @@
 //! A space of three replicas on simulated machines: they end at any moment, with their disks or without, are cut off from each other in one direction or
 //! both, and hear each other late, twice or not at all. Then all that was acknowledged is there, nothing was given twice, and the replicas are in one state.
 
+mod founding;
 mod group;
 
 use group::{Group, Style};

@@ -134,7 +134,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "model",
         ],
     ),
-    ("reproduce", &["contract", "simulate"]),
+    ("reproduce", &["contract", "wire", "isotach", "simulate"]),
     ("clinda", &[]),
     (
         "cli",

@@ -21,6 +21,7 @@ mod programs;
 mod report;
 mod study;
 
+pub use crate::parameter::{Origin, Parameter};
 pub use machines::{Experiment, Outcome, simulate};
-pub use parameters::{Origin, PARAMETERS, Parameter};
+pub use parameters::PARAMETERS;
 pub use study::{KernelRow, Simulated, Sweep};

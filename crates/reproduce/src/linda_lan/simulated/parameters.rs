@@ -1,45 +1,6 @@
 //! What the model is made with, and where each number is from.
 
-use core::fmt;
-
-/// Where a number is from.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Origin {
-    /// The paper says it.
-    Given,
-    /// It follows from what the paper says, or is a property of what it names.
-    Inferred,
-    /// It was chosen so that a printed value comes out.
-    Fitted,
-    /// Nothing in the paper says it.
-    Assumed,
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Origin::Given => "given",
-            Origin::Inferred => "inferred",
-            Origin::Fitted => "fitted",
-            Origin::Assumed => "assumed",
-        })
-    }
-}
-
-/// A number of the model, for a report.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Parameter {
-    /// What it is.
-    pub name: &'static str,
-    /// Its value.
-    pub value: f64,
-    /// Its unit.
-    pub unit: &'static str,
-    /// Where it is from.
-    pub origin: Origin,
-    /// Why it has this value.
-    pub because: &'static str,
-}
+use crate::parameter::{Origin, Parameter, parameter};
 
 /// Microseconds of a processor that a message costs beside its packets, at both ends together.
 pub(super) const MESSAGE_US: f64 = 1_060.0;
@@ -59,15 +20,6 @@ pub(super) const TIME_SLICE_US: f64 = 3_906.0;
 pub(super) const HEADER_BYTES: usize = 40;
 /// Bytes of a field, and of a tuple's beginning.
 pub(super) const FIELD_BYTES: usize = 8;
-
-const fn parameter(
-    name: &'static str,
-    (value, unit): (f64, &'static str),
-    origin: Origin,
-    because: &'static str,
-) -> Parameter {
-    Parameter { name, value, unit, origin, because }
-}
 
 /// All of them.
 pub const PARAMETERS: [Parameter; 13] = [

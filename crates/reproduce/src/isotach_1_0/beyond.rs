@@ -1,0 +1,264 @@
+//! Beyond the study: today's hosts, up to the most nodes and switches that there may be.
+
+use super::bed::{Bed, Machines, Plan};
+use super::figure::Figure;
+use super::measure::{micros, row, tree};
+use super::program::{Task, Way};
+use quintet_contract::{NodeId, Random};
+use quintet_isotach::{Topology, TopologyError};
+
+/// Bytes of a message's data.
+const DATA: usize = 64;
+/// Messages of each pair whose latency is looked at, one at a time.
+const TURNS: u32 = 8;
+/// Receivers of an isochron in a network where everybody sends.
+const RECEIVERS: usize = 4;
+/// Switches of the network with a slow host, and hosts at each.
+const SMALL: (u16, u16) = (4, 4);
+const SWITCHES: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
+const SWITCHES_QUICK: [usize; 3] = [1, 4, 16];
+const FAN_OUT: [usize; 6] = [1, 4, 16, 64, 128, 255];
+const FAN_OUT_QUICK: [usize; 3] = [1, 4, 16];
+const HOSTS: [usize; 4] = [16, 256, 1024, 10_000];
+const HOSTS_QUICK: [usize; 3] = [16, 256, 10_000];
+const SLOWNESS: [usize; 4] = [1, 10, 100, 1_000];
+const JITTER: [usize; 5] = [1, 2, 4, 8, 16];
+/// The ways that are compared: fast messages keep no copy for their sender to send again, and are of the study only.
+const WAYS: [Way; 3] = [Way::Plain, Way::Agreed, Way::Safe];
+/// Streams of the randomness that chooses receivers.
+const CHOICE: u64 = 1;
+
+/// What was found.
+pub(super) struct Beyond {
+    pub(super) figures: Vec<Figure>,
+    pub(super) findings: Vec<String>,
+    pub(super) unsaid: Vec<String>,
+}
+
+/// What a run came to.
+struct Outcome {
+    /// Latencies in microseconds, ascending.
+    latencies: Vec<f64>,
+    /// Isochrons, or messages.
+    sent: u64,
+    tokens: u64,
+    seconds: f64,
+}
+
+impl Outcome {
+    fn mean(&self) -> f64 {
+        self.latencies.iter().sum::<f64>() / self.latencies.len().max(1) as f64
+    }
+
+    fn quantile(&self, share: f64) -> f64 {
+        let last = self.latencies.len().saturating_sub(1);
+        self.latencies.get((last as f64 * share).round() as usize).copied().unwrap_or_default()
+    }
+}
+
+/// Sends one after the other, each when the one before has been acknowledged.
+fn one_by_one(to: Vec<Vec<NodeId>>) -> Task {
+    let left = u32::try_from(to.len()).expect("few") * TURNS;
+    Task::Stream { to, window: 1, left }
+}
+
+/// Runs a plan to its end; of which hosts the latencies are.
+fn run_plan(plan: Plan, of: impl Fn(NodeId) -> bool) -> Outcome {
+    let isochrons: u64 = plan
+        .tasks
+        .values()
+        .map(|task| if let Task::Stream { left, .. } = task { u64::from(*left) } else { 0 })
+        .sum();
+    let hosts: Vec<NodeId> = plan.topology.nodes().collect();
+    let mut bed = Bed::new(plan);
+    bed.begin();
+    bed.rest();
+    let received = hosts.into_iter().filter(|host| of(*host)).flat_map(|host| &bed.program(host).latencies);
+    let mut latencies: Vec<f64> = received.map(|nanos| micros(*nanos)).collect();
+    latencies.sort_by(f64::total_cmp);
+    Outcome { latencies, sent: isochrons, tokens: bed.tokens(), seconds: bed.run.clock().as_seconds() }
+}
+
+fn plan(topology: Topology, way: Way) -> Plan {
+    Plan::new(topology, Machines::Today { jitter: 1 }, way, DATA)
+}
+
+/// Between the two ends of a row of switches.
+fn across(switches: usize, way: Way) -> Outcome {
+    let switches = u16::try_from(switches).expect("few");
+    let topology = row(switches, 2).expect("there may be as many switches");
+    let mut plan = plan(topology, way);
+    plan.tasks.insert(NodeId(1), one_by_one(vec![vec![NodeId(2 * switches)]]));
+    run_plan(plan, |_| true)
+}
+
+/// To so many hosts at one switch: how long until the last has it.
+fn to_many(receivers: usize, way: Way) -> f64 {
+    let receivers = u16::try_from(receivers).expect("few");
+    let mut plan = plan(row(1, receivers + 1).expect("there may be as many hosts"), way);
+    plan.tasks.insert(NodeId(1), one_by_one(vec![(2..=receivers + 1).map(NodeId).collect()]));
+    run_plan(plan, |_| true).quantile(1.0)
+}
+
+/// A tree of switches, each with 16 hosts, or with more where there are too few switches.
+fn large(hosts: usize) -> Result<Topology, TopologyError> {
+    let switches = hosts.div_ceil(16).min(quintet_isotach::limits::MAX_SWITCHES);
+    let narrow = |count: usize| u16::try_from(count).expect("node numbers are");
+    tree(narrow(switches), narrow(hosts.div_ceil(switches)), |at| (at > 0).then(|| (at - 1) / 4))
+}
+
+/// Every host sends isochrons to four others, one after the other.
+fn everybody(topology: Topology, way: Way) -> Outcome {
+    let hosts: Vec<NodeId> = topology.nodes().collect();
+    let mut random = Random::new(0, CHOICE);
+    let mut plan = plan(topology, way);
+    for host in &hosts {
+        let mut to = Vec::new();
+        while to.len() < RECEIVERS {
+            let other = hosts[usize::try_from(random.below(hosts.len() as u64)).expect("few")];
+            if other != *host && !to.contains(&other) {
+                to.push(other);
+            }
+        }
+        plan.tasks.insert(*host, one_by_one(vec![to]));
+    }
+    run_plan(plan, |_| true)
+}
+
+/// Latencies while the last host is so many times slower: of messages to it, or of all others.
+fn beside_slow(times: usize, way: Way, to_slow: bool) -> f64 {
+    let topology = row(SMALL.0, SMALL.1).expect("it is small");
+    let hosts: Vec<NodeId> = topology.nodes().collect();
+    let slow = NodeId(SMALL.0 * SMALL.1);
+    let mut plan = plan(topology, way);
+    for (at, host) in hosts.iter().enumerate().filter(|(_, host)| **host != slow) {
+        // The first tells the slow one something, the others somebody at the next switch, and none of them both.
+        let next = hosts[(at + usize::from(SMALL.1)) % (hosts.len() - 1)];
+        let to = if at == 0 { slow } else { next };
+        plan.tasks.insert(*host, one_by_one(vec![vec![to]]));
+    }
+    plan.slow = Some((slow, times as u64));
+    run_plan(plan, |host| (host == slow) == to_slow).mean()
+}
+
+/// Across eight switches whose links take up to so many times as long as the shortest.
+fn varied(jitter: usize, way: Way, seeds: u64) -> f64 {
+    let of_seed = |seed| {
+        let topology = row(8, 2).expect("it is small");
+        let mut plan = Plan { seed, ..plan(topology, way) };
+        plan.machines = Machines::Today { jitter: jitter as u64 };
+        plan.tasks.insert(NodeId(1), one_by_one(vec![vec![NodeId(16)]; 8]));
+        run_plan(plan, |_| true).mean()
+    };
+    (0..seeds).map(of_seed).sum::<f64>() / seeds as f64
+}
+
+/// Everybody sends, in networks of more and more hosts; those that there cannot be are said why.
+fn sizes(is_quick: bool, beyond: &mut Beyond) {
+    let asked = if is_quick { HOSTS_QUICK.to_vec() } else { HOSTS.to_vec() };
+    let mut sizes = Vec::new();
+    for hosts in asked {
+        match large(hosts) {
+            Ok(_) => sizes.push(hosts),
+            Err(error) => beyond.unsaid.push(format!("{hosts} hosts, everybody sends: {error}.")),
+        }
+    }
+    let topology = |hosts| large(hosts).expect("it was looked at before");
+    let runs: Vec<[Outcome; 2]> =
+        sizes.iter().map(|hosts| Way::ISOCHRONS.map(|way| everybody(topology(*hosts), way))).collect();
+    let across = "hosts, 16 a switch";
+    let mut latency = Figure::beyond("C", "everybody sends to 4 others", across, "us");
+    let mut tokens = Figure::beyond("D", "tokens while everybody sends", across, "tokens an isochron");
+    let mut rate = Figure::beyond("E", "isochrons while everybody sends", across, "thousands a second");
+    let of = |hosts: usize, index: usize| {
+        &runs[sizes.iter().position(|size| *size == hosts).expect("one of them")][index]
+    };
+    for (index, way) in Way::ISOCHRONS.into_iter().enumerate() {
+        latency = latency.simulated(way.name(), &sizes, |hosts| of(hosts, index).mean());
+        let name = format!("{}, 99 of 100", way.name());
+        latency = latency.simulated(name, &sizes, |hosts| of(hosts, index).quantile(0.99));
+        tokens = tokens.simulated(way.name(), &sizes, |hosts| {
+            of(hosts, index).tokens as f64 / of(hosts, index).sent as f64
+        });
+        rate = rate.simulated(way.name(), &sizes, |hosts| {
+            of(hosts, index).sent as f64 / of(hosts, index).seconds / 1e3
+        });
+    }
+    if let (Some(hosts), Some([_, safe])) = (sizes.last(), runs.last()) {
+        beyond.findings.push(format!(
+            "With {hosts} hosts that all send safe isochrons to 4 others a message takes {:.0} us in the mean and {:.0} at most in 99 of 100; an isochron takes {:.2} tokens of the whole network.",
+            safe.mean(),
+            safe.quantile(0.99),
+            safe.tokens as f64 / safe.sent as f64
+        ));
+    }
+    beyond.figures.extend([latency, tokens, rate]);
+}
+
+/// From one end of a row of switches to the other, at rest before.
+fn distances(is_quick: bool, beyond: &mut Beyond) {
+    let switches: &[usize] = if is_quick { &SWITCHES_QUICK } else { &SWITCHES };
+    let mut latency =
+        Figure::beyond("A", "across a row of switches, nothing else under way", "switches", "us");
+    let mut tokens = Figure::beyond("B", "tokens of one isochron across the row", "switches", "tokens");
+    for way in WAYS {
+        latency = latency.simulated(way.name(), switches, |count| across(count, way).mean());
+    }
+    for way in Way::ISOCHRONS {
+        tokens = tokens.simulated(way.name(), switches, |count| {
+            let Outcome { tokens, sent, .. } = across(count, way);
+            tokens as f64 / sent as f64
+        });
+    }
+    let last = *switches.last().expect("there are some") as f64;
+    let of = |way: Way| latency.value(way.name(), last).unwrap_or_default();
+    beyond.findings.push(format!(
+        "Across {last} switches in a row, with nothing else under way, a plain message takes {:.0} us, an agreed isochron {:.0} and a safe one {:.0}.",
+        of(Way::Plain), of(Way::Agreed), of(Way::Safe)
+    ));
+    beyond.figures.extend([latency, tokens]);
+}
+
+fn fan_out(is_quick: bool, beyond: &mut Beyond) {
+    let receivers: &[usize] = if is_quick { &FAN_OUT_QUICK } else { &FAN_OUT };
+    let figure = Figure::beyond("F", "one switch: until the last receiver has it", "receivers", "us");
+    let figure = WAYS
+        .into_iter()
+        .fold(figure, |figure, way| figure.simulated(way.name(), receivers, |count| to_many(count, way)));
+    beyond.figures.push(figure);
+}
+
+fn slow_host(beyond: &mut Beyond) {
+    let mut figure = Figure::beyond("G", "one slow host of 16 at 4 switches", "times as slow", "us, mean");
+    for way in WAYS {
+        let name = |whose: &str| format!("{}, {whose}", way.name());
+        figure = figure.simulated(name("others"), &SLOWNESS, |times| beside_slow(times, way, false));
+        figure = figure.simulated(name("to the slow one"), &SLOWNESS, |times| beside_slow(times, way, true));
+    }
+    let others = |times| figure.value("isochrons, safe, others", times).unwrap_or_default();
+    let (usual, slowest) = (others(1.0), others(1_000.0));
+    beyond.findings.push(format!(
+        "A host that is 1000 times slower than 15 others makes isochrons between those take {slowest:.1} us where they took {usual:.1}: nobody waits for a token of it."
+    ));
+    beyond.figures.push(figure);
+}
+
+fn jitter(seeds: u64, beyond: &mut Beyond) {
+    let figure =
+        Figure::beyond("H", "8 switches, links that vary", "longest by shortest time of a link", "us, mean");
+    let figure = WAYS.into_iter().fold(figure, |figure, way| {
+        figure.simulated(way.name(), &JITTER, |jitter| varied(jitter, way, seeds))
+    });
+    beyond.figures.push(figure);
+}
+
+/// Everything beyond the study.
+pub(super) fn run(is_quick: bool, seeds: u64) -> Beyond {
+    let mut beyond = Beyond { figures: Vec::new(), findings: Vec::new(), unsaid: Vec::new() };
+    distances(is_quick, &mut beyond);
+    sizes(is_quick, &mut beyond);
+    fan_out(is_quick, &mut beyond);
+    slow_host(&mut beyond);
+    jitter(seeds, &mut beyond);
+    beyond
+}

@@ -1,10 +1,143 @@
-use quintet_reproduce::isotach_1_0::Simulated;
+//! The study of Isotach 1.0, its short form: what would be another if a protocol or the model were.
+
+use quintet_reproduce::Role;
+use quintet_reproduce::isotach_1_0::{Figure, Simulated, Way};
+use std::sync::LazyLock;
+
+static ALL: LazyLock<Simulated> = LazyLock::new(|| Simulated::run(true, 1));
+
+fn figure(number: &str) -> &'static Figure {
+    ALL.figure(number).expect("the study has it")
+}
+
+fn value(number: &str, line: &str, across: f64) -> f64 {
+    let value = figure(number).value(line, across);
+    value.unwrap_or_else(|| panic!("figure {number} has no {line} at {across}"))
+}
+
+/// The values of all ways, the fastest first, at a place.
+fn ways(number: &str, rest_of_name: &str, across: f64) -> [f64; 4] {
+    Way::ALL.map(|way| value(number, &format!("{}{rest_of_name}", way.name()), across))
+}
+
+const PACKETS: [f64; 3] = [64.0, 256.0, 1024.0];
+
 #[test]
-fn x() {
-    let t = std::time::Instant::now();
-    let all = Simulated::run(true, 1);
-    eprintln!("{all}\n quick {:?}", t.elapsed());
-    let t = std::time::Instant::now();
-    let all = Simulated::run(false, 3);
-    eprintln!("{all}\n full {:?}", t.elapsed());
+fn what_was_fitted_comes_out_and_what_was_not_is_counted_as_it_is() {
+    let [fitted, predicted] = Role::ALL.map(|role| ALL.report.count(role));
+    assert_eq!((fitted.within, fitted.of), (5, 5), "{}", ALL.report);
+    assert!(predicted.of == 19 && (3..=6).contains(&predicted.within), "{}", ALL.report);
+    assert_eq!(ALL.report.set_aside(), (10, 10));
+    let missed = ALL.report.cells.iter().filter(|cell| cell.within() == Some(false));
+    assert!(missed.clone().all(|cell| cell.miss.is_some()), "a miss is explained");
+    assert!(ALL.report.cells.iter().filter(|cell| cell.set_aside.is_some()).all(|cell| cell.ours.is_none()));
+}
+
+#[test]
+fn each_promise_more_takes_longer_and_a_second_switch_does() {
+    for packet in PACKETS {
+        let [one, two] = [", 1 switch", ", 2 switches"].map(|network| ways("5.3", network, packet));
+        assert!(one.is_sorted() && two.is_sorted(), "{one:?} {two:?}");
+        for (one, two) in one.iter().zip(two) {
+            assert!(*one < two && two < 1.4 * one, "{one} {two}");
+        }
+        // One more link and one more frame of the receiver, each way.
+        let [_, _, agreed, safe] = one;
+        assert!(safe - agreed > 20.0 && safe - agreed < 40.0, "{agreed} {safe}");
+    }
+}
+
+#[test]
+fn a_second_switch_takes_no_data_from_a_stream() {
+    for packet in PACKETS {
+        let [one, two] = [", 1 switch", ", 2 switches"].map(|network| ways("5.4", network, packet));
+        for (one, two) in one.iter().zip(two) {
+            assert!((two / one - 1.0).abs() < 0.05, "{one} {two}");
+        }
+        assert!(one[0] > one[1] && one[1] > one[2], "{one:?}");
+    }
+}
+
+#[test]
+fn longer_isochrons_carry_more_and_their_parts_go_in_one_frame() {
+    for number in ["5.10", "5.11"] {
+        for way in Way::ISOCHRONS {
+            let rates = [1.0, 2.0, 4.0, 8.0, 16.0].map(|size| value(number, way.name(), size));
+            assert!(rates.is_sorted(), "{rates:?}");
+        }
+        let plain = [1.0, 16.0].map(|size| value(number, Way::Plain.name(), size));
+        assert!((plain[1] / plain[0] - 1.0).abs() < 0.01, "each is a frame of its own: {plain:?}");
+    }
+    let gain = value("5.10", Way::Safe.name(), 4.0) / value("5.10", Way::Safe.name(), 1.0);
+    assert!(gain > 60.1 / 38.8, "the prototype's is 1.55: {gain}");
+}
+
+#[test]
+fn a_receiver_that_is_overwhelmed_gets_everything() {
+    let sentence = ALL.findings.iter().find(|sentence| sentence.contains("were lost"));
+    assert!(sentence.is_some_and(|sentence| sentence.contains(" 0 messages")), "{sentence:?}");
+    for packet in PACKETS {
+        let rates = ways("5.8", "", packet);
+        assert!(rates.is_sorted_by(|one, other| one > other), "{rates:?}");
+        let [alone, busy] = ["5.3", "5.9"].map(|number| {
+            let name = if number == "5.3" { ", 1 switch" } else { "" };
+            ways(number, name, packet)
+        });
+        assert!(alone.iter().zip(busy).all(|(alone, busy)| busy > 5.0 * alone), "{alone:?} {busy:?}");
+    }
+}
+
+#[test]
+fn tokens_take_nothing_from_messages_that_do_not_pass_their_managers() {
+    let [rest, pass] = ["tokens at rest", "tokens pass"];
+    let beside = "tokens pass, manager beside the receiver";
+    for packet in PACKETS {
+        for number in ["5.12", "5.13"] {
+            assert_eq!(value(number, rest, packet), value(number, pass, packet), "{number} {packet}");
+        }
+        assert!(value("5.12", beside, packet) >= value("5.12", rest, packet));
+        assert!(value("5.13", beside, packet) <= value("5.13", rest, packet));
+    }
+    assert!(value("5.13", beside, 64.0) < 0.99 * value("5.13", rest, 64.0), "there is something to take");
+}
+
+#[test]
+fn an_isochron_sends_as_many_tokens_on_each_wire_as_its_receiver_is_far() {
+    for way in Way::ISOCHRONS {
+        for switches in [1.0, 4.0, 16.0] {
+            let wires = 2.0 * (switches - 1.0);
+            let distance = if switches > 1.0 { switches } else { 0.0 };
+            assert_eq!(value("B", way.name(), switches), distance * wires, "{}", way.name());
+        }
+        let [near, far] = [4.0, 16.0].map(|switches| value("A", way.name(), switches) / switches);
+        assert!((far / near - 1.0).abs() < 0.1, "so it takes as long a switch: {near} {far}");
+    }
+}
+
+#[test]
+fn a_slow_host_delays_what_is_for_it_and_nothing_else() {
+    for way in [Way::Plain, Way::Agreed, Way::Safe] {
+        let of = |whose: &str, times| value("G", &format!("{}, {whose}", way.name()), times);
+        assert!(of("others", 1_000.0) < 1.1 * of("others", 1.0), "{}", way.name());
+        assert!(of("to the slow one", 1_000.0) > 50.0 * of("others", 1.0), "{}", way.name());
+    }
+}
+
+#[test]
+fn links_that_vary_delay_isochrons_in_proportion_at_most() {
+    for way in Way::ISOCHRONS {
+        let [steady, varied] =
+            [1.0, 16.0].map(|jitter| value("H", way.name(), jitter) / value("H", Way::Plain.name(), jitter));
+        assert!(varied < steady, "{steady} {varied}");
+    }
+}
+
+#[test]
+fn networks_that_there_cannot_be_are_said() {
+    assert!(ALL.unsaid.iter().any(|sentence| sentence.contains("10000 hosts") && sentence.contains("limit")));
+    let hosts = &figure("C").lines[0].points;
+    assert_eq!(hosts.iter().map(|(hosts, _)| *hosts).collect::<Vec<f64>>(), [16.0, 256.0]);
+    assert!(
+        figure("F").lines.iter().all(|line| line.points.iter().is_sorted_by(|one, other| one.1 < other.1))
+    );
 }

@@ -3,12 +3,14 @@
 mod linda_lan;
 mod what_if;
 
+use crate::chart::{self, Line, Point};
 use crate::output::{first, print};
 use crate::whole_file;
 use clap::{ArgGroup, Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use quintet::{Code, Error};
-use quintet_reproduce::{Start, thomas_1991};
+use quintet_reproduce::linda_lan::DrawnLine;
+use quintet_reproduce::{Start, isotach_1_0, thomas_1991};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -18,7 +20,7 @@ pub(crate) use linda_lan::SideArguments;
 #[derive(Args)]
 #[command(
     group = ArgGroup::new("what").required(true),
-    after_help = "--simulated compares cell by cell: what is printed, ours, and what the naive predictor has, which copies the row that was fitted. It says of each whether its row was fitted or predicted, and if it is set aside, because the paper contradicts it, why. Counts are given twice: without the cells set aside, and of every cell, with those as missed. --parameters adds the inferred parameters: how much changes if one is a tenth less or more, and how many cells move by more than a twentieth of their tolerance. --starts 8 fits them anew from eight starts, as it was done for the values in use, and tells what each came to and how far they are from each other: the least sum of squares over the fitted cells is chosen, whatever it predicts.\n--what-if answers the questions that the study left open, with the same fitted model: several clients, several compute heads, the DRIVER model, today's machines and network. It says of each row what bounds it, of each difference whether it is significant, and of each finding whether it is the same without the model's one factor that is not understood.\nA terminal shows how far it is; all questions with three seeds take a minute or two on two processors.\ndocs/reproductions/ tells what each study found.\n\nlinda-lan --live runs the experiment of the Linda-LAN report here: jmatrix (dimensions 10 to 50 with 5 workers, 1 to 16 workers at dimension 10) and jblock (10,000 blocks of 32 to 320,000 bytes), each process by itself, over TCP on this machine and over TLS on two of a testbed, with two packets a message and with one in turn. It tells medians and quartiles, jblock's line, what an operation costs in time, processor and waits, and how far one packet is faster, beside what is printed. Two machines take root (quintet testbed). --quick takes some seconds. --kernels measures instead what kernels (quintet kernel) do to jmatrix at dimension 20, with 1 to 64 processes and one kernel a machine.\nlinda-lan --simulated has the same figures from a model of two DEC 5000, each parameter with where it is from; L-Kernels against direct connections for 1 to 64 processes; and workers until more are slower.\n\nExample:\n  quintet reproduce thomas-1991 --simulated\n  quintet reproduce thomas-1991 --simulated --parameters\n  quintet reproduce thomas-1991 --simulated --starts 8\n  quintet reproduce thomas-1991 --simulated --json\n  quintet reproduce thomas-1991 --simulated --html thomas-1991.html\n  quintet reproduce thomas-1991 --what-if\n  quintet reproduce thomas-1991 --what-if --question today --json\n  quintet reproduce thomas-1991 --what-if --seeds 5 --html what-if.html\n  quintet reproduce linda-lan --live --html report.html\n  quintet reproduce linda-lan --live --quick --machines 1 --json\n  quintet reproduce linda-lan --live --kernels --machines 1\n  quintet reproduce linda-lan --simulated --html simulated.html"
+    after_help = "--simulated compares cell by cell: what is printed, ours, and what the naive predictor has, which copies the row that was fitted. It says of each whether its row was fitted or predicted, and if it is set aside, because the paper contradicts it, why. Counts are given twice: without the cells set aside, and of every cell, with those as missed. --parameters adds the inferred parameters: how much changes if one is a tenth less or more, and how many cells move by more than a twentieth of their tolerance. --starts 8 fits them anew from eight starts, as it was done for the values in use, and tells what each came to and how far they are from each other: the least sum of squares over the fitted cells is chosen, whatever it predicts.\n--what-if answers the questions that the study left open, with the same fitted model: several clients, several compute heads, the DRIVER model, today's machines and network. It says of each row what bounds it, of each difference whether it is significant, and of each finding whether it is the same without the model's one factor that is not understood.\nA terminal shows how far it is; all questions with three seeds take a minute or two on two processors.\ndocs/reproductions/ tells what each study found.\n\nlinda-lan --live runs the experiment of the Linda-LAN report here: jmatrix (dimensions 10 to 50 with 5 workers, 1 to 16 workers at dimension 10) and jblock (10,000 blocks of 32 to 320,000 bytes), each process by itself, over TCP on this machine and over TLS on two of a testbed, with two packets a message and with one in turn. It tells medians and quartiles, jblock's line, what an operation costs in time, processor and waits, and how far one packet is faster, beside what is printed. Two machines take root (quintet testbed). --quick takes some seconds. --kernels measures instead what kernels (quintet kernel) do to jmatrix at dimension 20, with 1 to 64 processes and one kernel a machine.\nlinda-lan --simulated has the same figures from a model of two DEC 5000, each parameter with where it is from; L-Kernels against direct connections for 1 to 64 processes; and workers until more are slower.\n\nisotach-1.0 --simulated has the figures of the study of the Isotach prototype: this project's isochrons, agreed and safe, and its plain messages on a model of the study's machines, fitted to what is printed of the messages below them alone, beside what is printed of the prototype, which is another protocol. And what is beyond the paper: up to 1024 hosts and 64 switches of today, a host that is slow, links that vary. It takes some ten seconds; --quick, with fewer packets and hosts, one.\n\nExample:\n  quintet reproduce thomas-1991 --simulated\n  quintet reproduce thomas-1991 --simulated --parameters\n  quintet reproduce thomas-1991 --simulated --starts 8\n  quintet reproduce thomas-1991 --simulated --json\n  quintet reproduce thomas-1991 --simulated --html thomas-1991.html\n  quintet reproduce thomas-1991 --what-if\n  quintet reproduce thomas-1991 --what-if --question today --json\n  quintet reproduce thomas-1991 --what-if --seeds 5 --html what-if.html\n  quintet reproduce linda-lan --live --html report.html\n  quintet reproduce linda-lan --live --quick --machines 1 --json\n  quintet reproduce linda-lan --live --kernels --machines 1\n  quintet reproduce linda-lan --simulated --html simulated.html\n  quintet reproduce isotach-1.0 --simulated --html isotach.html\n  quintet reproduce isotach-1.0 --simulated --quick --json"
 )]
 pub(crate) struct Arguments {
     /// Which study
@@ -33,8 +35,8 @@ pub(crate) struct Arguments {
     /// The study's experiment, run on this machine
     #[arg(long, group = "what")]
     live: bool,
-    /// With --live: few and small runs, in some seconds
-    #[arg(long, requires = "live", conflicts_with_all = ["simulated", "what_if"])]
+    /// With --live, and of isotach-1.0 with --simulated: few and small runs, in some seconds
+    #[arg(long, conflicts_with = "what_if")]
     quick: bool,
     /// With --live: how often each is run with two packets and with one, in turn [default: 10; with --quick 2]
     #[arg(long, value_name = "N", requires = "live", conflicts_with_all = ["simulated", "what_if"], value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -76,10 +78,21 @@ enum Study {
     /// One packet against two in Linda-LAN: figures 5.1 to 5.6
     #[value(name = "linda-lan")]
     LindaLan,
+    /// Isochrons on the machines of Isotach 1.0: figures 5.3 to 5.13
+    #[value(name = "isotach-1.0")]
+    Isotach10,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     match (arguments.study, arguments.live) {
+        (Study::Isotach10, true) => Err(not_there("isotach-1.0 is simulated only: --simulated")),
+        (Study::Isotach10, false) if arguments.is_of_thomas() => Err(not_there(
+            "isotach-1.0 has --simulated, with neither --what-if nor --parameters nor --starts: its parameters stand in every report",
+        )),
+        (Study::Isotach10, false) => isotach(arguments),
+        (Study::LindaLan | Study::Thomas1991, false) if arguments.quick => Err(not_there(
+            "--quick is of --live, and of isotach-1.0 --simulated: what is simulated of this study has no shorter form",
+        )),
         (Study::LindaLan, true) if arguments.kernels => linda_lan::kernels::live(arguments),
         (Study::LindaLan, true) => linda_lan::live(arguments),
         (Study::Thomas1991, false) if arguments.what_if => what_if::run(arguments),
@@ -120,6 +133,16 @@ fn simulated(arguments: &Arguments) -> Result<ExitCode, Error> {
     show(&text, arguments.html.as_deref(), || report.html())
 }
 
+/// The figures of the study of Isotach 1.0, and what is beyond them.
+fn isotach(arguments: &Arguments) -> Result<ExitCode, Error> {
+    let simulated = isotach_1_0::Simulated::run(arguments.quick, arguments.seeds);
+    let text = match arguments.json {
+        true => simulated.objects().iter().map(|object| format!("{object}\n")).collect(),
+        false => simulated.to_string(),
+    };
+    show(&text, arguments.html.as_deref(), || simulated.html(&draw))
+}
+
 /// The fits that were asked for; a terminal shows how far they are.
 fn fits(arguments: &Arguments) -> Vec<Start> {
     let bar = ProgressBar::new(arguments.starts);
@@ -149,4 +172,13 @@ fn show(text: &str, file: Option<&Path>, page: impl FnOnce() -> String) -> Resul
     });
     first([shown, written].into_iter().filter_map(Result::err))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Lines as an SVG element.
+fn draw(title: &str, across: &str, up: &str, lines: &[DrawnLine]) -> String {
+    let line = |(name, points): &DrawnLine| Line {
+        name: name.clone(),
+        points: points.iter().map(|&(x, mean, half_width)| Point { x, mean, half_width }).collect(),
+    };
+    chart::draw(title, across, up, &lines.iter().map(line).collect::<Vec<Line>>())
 }

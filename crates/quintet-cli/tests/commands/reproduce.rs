@@ -177,15 +177,43 @@ fn linda_lan_is_simulated_the_same_each_time() {
 }
 
 #[test]
+fn isochrons_are_simulated_on_the_machines_of_the_prototype() {
+    let folder = TempDir::new().unwrap();
+    let page = folder.path().join("page.html");
+    let asked = ["reproduce", "isotach-1.0", "--simulated", "--quick", "--json", "--html", text(&page)];
+    let (status, said) = result(quintet(asked));
+    assert_eq!(status, 0, "{said}");
+    let objects: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let count = |name: &str| objects.iter().filter(|object| !object[name].is_null()).count();
+    let (sum, _) = objects.split_last().unwrap();
+    assert_eq!(sum["cells"], count("published"));
+    assert!(sum["findings"].as_array().unwrap().len() > 5 && !sum["unsaid"].as_array().unwrap().is_empty());
+    let figures: std::collections::BTreeSet<&str> =
+        objects.iter().filter_map(|object| object["figure"].as_str()).collect();
+    assert!(
+        ["5.3", "5.4", "5.7", "5.8", "5.9", "5.10", "5.11", "5.12", "5.13", "A"]
+            .iter()
+            .all(|figure| figures.contains(figure))
+    );
+    let drawn = std::fs::read_to_string(&page).unwrap();
+    assert_eq!(drawn.matches("<svg").count(), figures.len());
+    assert_eq!(result(quintet(asked)), (0, said));
+}
+
+#[test]
 fn a_way_that_a_study_does_not_have_is_refused() {
     for (study, way, words) in [
         ("thomas-1991", "--live", "--simulated or --what-if"),
         ("linda-lan", "--what-if", "--live and --simulated"),
+        ("isotach-1.0", "--what-if", "isotach-1.0 has --simulated"),
+        ("isotach-1.0", "--live", "simulated only"),
     ] {
         let (status, said) = result(quintet(["reproduce", study, way]));
         assert_eq!(status, 65, "{said}");
         assert!(said.contains(words), "{said}");
     }
-    assert_eq!(result(quintet(["reproduce", "linda-lan", "--simulated", "--quick"])).0, 64);
+    let (status, said) = result(quintet(["reproduce", "linda-lan", "--simulated", "--quick"]));
+    assert!(status == 65 && said.contains("no shorter form"), "{said}");
+    assert_eq!(result(quintet(["reproduce", "thomas-1991", "--what-if", "--quick"])).0, 64);
     assert_eq!(result(quintet(["reproduce", "linda-lan", "--live", "--machines", "3"])).0, 64);
 }

@@ -287,10 +287,6 @@ impl Bed {
         self.run.get(program(host)).expect("every host has a program")
     }
 
-    pub(super) fn programs(&self) -> impl Iterator<Item = &Program> {
-        self.plan.topology.nodes().map(|host| self.program(host))
-    }
-
     /// The share of its processor's time that a host was busy since statistics were reset.
     pub(super) fn busy(&self, host: NodeId) -> f64 {
         self.run.processor_statistics(self.processors[&host]).utilisation

@@ -29,9 +29,15 @@ fn read(row: Row<'static>) -> impl Iterator<Item = Published> {
     [column("isotach", Measured::Isotach), column("fast_messages", Measured::Fm)].into_iter().flatten()
 }
 
+/// Whether a value says no more than that it is what others are compared with: FM's is one FM's.
+fn is_unit(one: &Published) -> bool {
+    one.of == Measured::Fm && matches!(one.quantity, "latency_ratio_to_fm" | "bandwidth_fraction_of_fm")
+}
+
 /// All, in the order of the table.
 pub(super) fn all() -> Vec<Published> {
-    rows(include_str!("../../published/isotach.csv")).into_iter().flat_map(read).collect()
+    let printed = rows(include_str!("../../published/isotach.csv")).into_iter().flat_map(read);
+    printed.filter(|one| !is_unit(one)).collect()
 }
 
 /// The printed value of a quantity for packets of so many bytes, if there is one.
@@ -49,6 +55,6 @@ mod tests {
         assert_eq!(value("round_trip_1_switch", 64, Measured::Isotach), Some(99.1));
         assert_eq!(value("round_trip_1_switch", 1024, Measured::Fm), None);
         assert_eq!(value("fm_bandwidth_loss_from_tokens", 64, Measured::Fm), Some(25.0));
-        assert_eq!(all().len(), 38);
+        assert_eq!(all().len(), 34);
     }
 }

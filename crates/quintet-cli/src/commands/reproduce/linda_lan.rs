@@ -12,15 +12,14 @@ pub(super) mod kernels;
 mod side;
 mod usage;
 
-use super::{Arguments, show};
-use crate::chart::{self, Line, Point};
+use super::{Arguments, draw, show};
 use crate::pinning;
 use crate::whole_file;
 use field::Field;
 use indicatif::{ProgressBar, ProgressStyle};
 use quintet::Error;
 use quintet_reproduce::linda_lan::simulated::Simulated;
-use quintet_reproduce::linda_lan::{DrawnLine, Measured, Packets, Place, Subject};
+use quintet_reproduce::linda_lan::{Measured, Packets, Place, Subject};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -128,14 +127,6 @@ fn bar(runs: usize) -> ProgressBar {
 fn load() -> f64 {
     let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split_whitespace().next().and_then(|first| first.parse().ok()).unwrap_or_default()
-}
-
-fn draw(title: &str, across: &str, up: &str, lines: &[DrawnLine]) -> String {
-    let line = |(name, points): &DrawnLine| Line {
-        name: name.clone(),
-        points: points.iter().map(|&(x, mean, half_width)| Point { x, mean, half_width }).collect(),
-    };
-    chart::draw(title, across, up, &lines.iter().map(line).collect::<Vec<Line>>())
 }
 
 #[cfg(test)]

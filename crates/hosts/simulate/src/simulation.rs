@@ -212,6 +212,16 @@ impl Simulation {
         }
     }
 
+    /// Has a node's instances hear each other before what waits for them from elsewhere, as layers of one program do that call each other:
+    /// a frame within the node passes all inputs that wait and are none, but not what is begun in the moment in which it is sent. Nothing happens if there is no such node, and to instances that
+    /// are added to processors of their own later.
+    pub fn hear_own_first(&mut self, id: NodeId) {
+        let Some(node) = self.nodes.get(id) else { return };
+        for place in node.threads.all() {
+            self.threads[place].own_first = true;
+        }
+    }
+
     /// Places a protocol at an address and starts it now. A node comes into being with its first instance.
     pub fn add(&mut self, at: Address, protocol: impl Hosted) {
         if self.nodes.get(at.node).is_none() {

@@ -31,6 +31,8 @@ pub(crate) struct Thread {
     pub(crate) priority: u8,
     /// Whether it runs on any processor of its node that is free.
     pub(crate) roams: bool,
+    /// Whether frames of its own node pass those of others that wait.
+    pub(crate) own_first: bool,
     /// Of a leader: its team.
     pub(crate) team: Vec<ThreadPlace>,
     /// How many that may be; 0: it is no leader.
@@ -86,6 +88,7 @@ impl Thread {
             processor,
             priority: 0,
             roams,
+            own_first: false,
             team: Vec::new(),
             most: 0,
             leader: None,
@@ -95,6 +98,15 @@ impl Thread {
             rested: Picos::ZERO,
             job: Job::none(),
         }
+    }
+
+    /// One more input waits: behind all others, or, if it may pass, behind those only that `passes` says the same of.
+    pub(crate) fn wait(&mut self, input: Waiting, passes: impl Fn(&Waiting) -> bool) {
+        if !self.own_first || !passes(&input) {
+            return self.inbox.push_back(input);
+        }
+        let place = self.inbox.iter().position(|other| !passes(other));
+        self.inbox.insert(place.unwrap_or(self.inbox.len()), input);
     }
 
     /// It had nothing to do until now.

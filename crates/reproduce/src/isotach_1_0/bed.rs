@@ -176,6 +176,7 @@ impl Bed {
             let way = self.plan.others.get(&host).copied().unwrap_or(self.plan.way);
             let task = self.plan.tasks.get(&host).cloned();
             self.run.add(program(host), Program::new(host, way, self.plan.data, task));
+            self.run.hear_own_first(host);
         }
         for switch in 0..topology.switches().len() {
             let at = Address { node: manager_of(switch), port: PORT_TOKEN_MANAGER };

@@ -116,12 +116,11 @@ pub(super) fn cell(published: &Published, runs: &Runs) -> Cell {
 }
 
 /// What is printed, or was asked, and this model cannot say.
-pub(super) const UNSAID: [&str; 5] = [
+pub(super) const UNSAID: [&str; 4] = [
     "Figures 5.1 and 5.2 hold CAST against the study's own programs: what CAST adds is function calls and clock readings, which are not modelled; the other lines of these figures are in 5.3 and 5.4.",
     "Figures 5.5 and 5.6, call stacks of one poll and of two: hosts here look for frames whenever they do nothing else, and need no second poll.",
     "How much of a send is contention for the bus between programmed output and markers that come in (82% and 29% more data without those): a bus is not modelled, and ours has no such markers.",
     "Packets of one burst in one frame: the layer that does so on a live host (messaging) is not between these protocols; with it, frames of streams would be fewer.",
-    "Figure 5.9 as a live host would have it: a simulated host takes what comes in its order, what its program and its node tell each other as well. Where a receiver is overwhelmed a message of ours so waits in that line once at the node, once before the program and once on its way back, where the prototype, and fast messages here, wait once.",
 ];
 
 /// What was found on the study's machines.

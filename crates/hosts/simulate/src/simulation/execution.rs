@@ -127,7 +127,11 @@ impl Simulation {
     /// Puts an input into a thread's inbox. Whether the thread has become ready by that.
     fn queue(&mut self, place: ThreadPlace, input: Waiting) -> bool {
         let thread = &mut self.threads[place];
-        thread.inbox.push_back(input);
+        let node = &self.nodes[thread.node];
+        thread.wait(
+            input,
+            |input| matches!(&input.arrival, Arrival::Frame(parcel) if parcel.label.from.node == node.id),
+        );
         if thread.phase == Phase::Busy {
             return false;
         }

@@ -7,6 +7,7 @@ mod faults;
 mod frame_costs;
 mod links;
 mod marks;
+mod own_first;
 mod processors;
 mod programs;
 mod resumed_session;

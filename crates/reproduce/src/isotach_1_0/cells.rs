@@ -17,6 +17,8 @@ struct Known {
 
 const NO_MARKERS: &str = "a sender without a local part is told no markers here, so there is nothing to leave out; parameters come from it";
 const NO_TOKENS: &str = "no token passes here without an isochron to order, and none at all with one switch";
+const DERIVED: &str =
+    "FM's round trip is derived from it and was fitted to: it would say what the round trip says";
 const CAST: &str = "what another program adds to the measurement, no property of the network";
 const OTHER_SEND: &str = "announces to the manager and takes an answer a part, in frames; sends no markers";
 const OTHER_RECEIVER: &str =
@@ -44,6 +46,9 @@ fn known(published: &Published, way: Way, runs: &Runs) -> Known {
     match published.quantity {
         "round_trip_1_switch" => {
             known("5.3", "round trip, 1 switch", time, runs.round_trip(way, 1, packet), OTHER_ROUND_TRIP)
+        }
+        "latency_ratio_to_fm" if packet == 1024 => {
+            aside("5.3", "round trip, to FM's", Column::Time("ratio"), DERIVED)
         }
         "latency_ratio_to_fm" => {
             let ours = ratio(&|way| runs.round_trip(way, 1, packet));

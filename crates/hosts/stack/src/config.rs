@@ -1,5 +1,6 @@
 //! All that a stack is made with.
 
+use crate::isotach::{IsotachConfig, TokenManagerConfig};
 use crate::stacks::sessions_of;
 use quintet_broker::BrokerConfig;
 use quintet_broker::limits::MAX_MESSAGE_BYTES;
@@ -53,6 +54,10 @@ pub struct StackConfig {
     pub membership: Option<MembershipConfig>,
     /// The launcher of the node, if it has one.
     pub launcher: Option<LauncherConfig>,
+    /// The node of an isonet that the node is, if it is one.
+    pub isotach: Option<IsotachConfig>,
+    /// The switch of an isonet whose token manager the node has, if it has one.
+    pub token_manager: Option<TokenManagerConfig>,
     /// The broker's limits. A client's are not used.
     pub broker: BrokerConfig,
     /// A defect of the messages, in tests that show that it is found. No recording keeps it.
@@ -110,6 +115,8 @@ impl StackConfig {
             spaces: SpacesConfig::default(),
             membership: None,
             launcher: None,
+            isotach: None,
+            token_manager: None,
             broker: BrokerConfig::default(),
             #[cfg(feature = "seeded-defects")]
             messaging_defect: None,

@@ -7,7 +7,9 @@ use crate::life;
 use crate::packing::Packer;
 use crate::pending::close;
 use crate::stack::{self, StackConfig};
-use crate::{ConnectConfig, Error, KeptSpaces, Messaging, Packing, Recorder, Space, Tracer, Watch};
+use crate::{
+    ConnectConfig, Error, IsonetBuilder, KeptSpaces, Messaging, Packing, Recorder, Space, Tracer, Watch,
+};
 use quintet_runtime::{Calls, Histograms, Instance};
 use quintet_tuple_space::{SpaceConfig, SpaceName, SpaceNumber, Spaces};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -190,6 +192,11 @@ impl Lab {
     #[must_use]
     pub fn messaging(&self) -> Messaging {
         Messaging::new(self.clone())
+    }
+
+    /// Joins an isonet of this name: processes that use the same space, share variables and send each other messages, all in one order and without locks.
+    pub fn isochrons(&self, name: &str) -> IsonetBuilder {
+        IsonetBuilder::new(self.clone(), name)
     }
 
     /// A descriptor for a program with an event loop of its own.

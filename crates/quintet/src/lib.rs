@@ -26,6 +26,7 @@
 //! | `event_stream.rs` | [`EventStream`]: what happens to tuples, as it happens |
 //! | `eval.rs` | [`LiveTuple`]: a tuple whose fields are computed first |
 //! | `messaging.rs`, `messaging/` | [`Messaging`]: calls of handlers in other processes |
+//! | `isochrons.rs`, `isochrons/` | [`Isonet`]: operations of several processes that are executed at one instant, in one order |
 //! | `watch.rs` | [`Watch`]: a descriptor for the program's own event loop |
 //! | `serve.rs` | [`Server`]: a space for other processes |
 //! | `connect_config.rs`, `job.rs` | [`ConnectConfig`], [`Job`]: what the environment says of the space, and of this process's part in a job |
@@ -53,6 +54,7 @@ mod group;
 mod heartbeat;
 mod histograms;
 mod identity;
+mod isochrons;
 mod job;
 mod kept_spaces;
 mod kernel;
@@ -82,6 +84,7 @@ pub use event_stream::{EventStream, Since};
 pub use events::to_standard_error;
 pub use group::Group;
 pub use identity::{identified, identity};
+pub use isochrons::{Executed, Isochron, Isonet, IsonetBuilder, MAX_MEMBERS, PendingIsochron, Received};
 pub use job::Job;
 pub use kept_spaces::{KeptSpace, KeptSpaces};
 pub use kernel::{Kernel, KernelConfig};
@@ -93,9 +96,11 @@ pub use messaging::{Call, Handler, Messaging, PendingCall, PendingHandler, Pendi
 pub use packing::Packing;
 pub use pending::{Outcome, Pending};
 pub use quintet_broker::{HandlerLimits, limits::MAX_MESSAGE_BYTES};
-pub use quintet_contract::{Address, Identity, LinkClass, Metric, MetricKind};
+pub use quintet_contract::{Address, Identity, LinkClass, Metric, MetricKind, NodeId};
 pub use quintet_durable::LogNews;
 pub use quintet_errors::{Code, Fault, Retry};
+pub use quintet_isotach as isotach;
+pub use quintet_isotach::{Delivery, Place, Variable};
 pub use quintet_link::{
     AddressError, Buffer, Credentials, LinkAddress, Packets, before_fork, bulk_bytes_copied,
 };

@@ -93,6 +93,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "replicated",
             "resume",
             "kernel",
+            "isotach",
             "tuple-space",
             "membership",
             "link",

@@ -1,0 +1,243 @@
+//! Isochrons between the processes of a job: what a program says of its isonet, and how it joins.
+
+mod board;
+mod error;
+mod handlers;
+mod host;
+mod isochron;
+mod meeting;
+
+pub use handlers::Received;
+pub use host::Isonet;
+pub use isochron::{Executed, Isochron, PendingIsochron};
+
+use crate::stack::{IsotachConfig, token_manager_node};
+use crate::{Code, Error, Job, Lab, LinkAddress, LinkConfig, Recorder};
+use handlers::Handlers;
+use host::{Host, Places};
+use meeting::Meeting;
+use quintet_contract::NodeId;
+use quintet_isotach::limits::MAX_VALUE_BYTES;
+use quintet_isotach::{Delivery, Shape, Topology, Variable, View};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Members of an isonet, at most: each has a link to every other.
+pub const MAX_MEMBERS: u16 = 256;
+/// How long a member waits for the others, unless it says otherwise.
+const JOIN_LIMIT: Duration = Duration::from_secs(30);
+
+/// What a process says of an isonet before it joins. Made by [`Lab::isochrons`].
+///
+/// An isonet is a set of processes, its **members**, that share variables and send each other messages by *isochrons*: sets of operations that are all executed at one
+/// instant of logical time, in one order for all members, without a lock. (Williams, Reynolds, de Supinski, "Delta coherence protocols", 2000; what is promised, and why
+/// it holds, is decision 56.) Members find each other by the broker beside the lab's space, as [`Messaging`](crate::Messaging) does, and then have links of their own,
+/// to each other and to the token manager at member 0, with a thread of their own: what else the lab carries does not hold them up.
+///
+/// ```
+/// use quintet::{Lab, Variable};
+/// use std::thread;
+///
+/// const ACCOUNTS: [Variable; 2] = [Variable(0), Variable(1)];
+/// let lab = Lab::embedded(); // under `quintet run` each member is a process, and says `Lab::from_environment()`
+/// let member = |me: u16| -> Result<i64, quintet::Error> {
+///     let bank = lab.isochrons("bank").member(me, 2).variable(ACCOUNTS[0], 8).variable(ACCOUNTS[1], 8).join()?;
+///     let mut transfer = bank.isochron()?;
+///     transfer.write(ACCOUNTS[0], (-5i64).to_le_bytes().to_vec())?;
+///     transfer.write(ACCOUNTS[1], 5i64.to_le_bytes().to_vec())?;
+///     transfer.execute()?; // both or none, for whoever reads both
+///     let mut look = bank.isochron()?;
+///     ACCOUNTS.iter().try_for_each(|account| look.read(*account).map(drop))?;
+///     let amounts = look.execute()?.values;
+///     bank.close()?;
+///     Ok(amounts.iter().flatten().map(|amount| i64::from_le_bytes(amount[..].try_into().unwrap())).sum())
+/// };
+/// thread::scope(|scope| {
+///     let members = [0, 1].map(|me| scope.spawn(move || member(me)));
+///     members.map(|member| assert_eq!(member.join().unwrap(), Ok(0)));
+/// });
+/// ```
+#[must_use = "a process joins with `join`"]
+pub struct IsonetBuilder {
+    lab: Lab,
+    name: String,
+    /// Which member of how many; none: as the job says.
+    member: Option<(u16, u16)>,
+    variables: BTreeMap<Variable, Wanted>,
+    handlers: Handlers,
+    delivery: Delivery,
+    keeps_witness: bool,
+    listens_at: Option<LinkAddress>,
+    link: LinkConfig,
+    limit: Duration,
+    recorder: Option<Recorder>,
+    /// What was wrong first with what was said.
+    wrong: Option<Error>,
+}
+
+/// A variable as a program wants it: who has a copy is known once it is known how many members there are.
+struct Wanted {
+    bytes: usize,
+    copies: Option<Vec<u16>>,
+}
+
+impl IsonetBuilder {
+    pub(crate) fn new(lab: Lab, name: &str) -> IsonetBuilder {
+        IsonetBuilder {
+            lab,
+            name: name.to_owned(),
+            member: None,
+            variables: BTreeMap::new(),
+            handlers: Handlers::default(),
+            delivery: Delivery::default(),
+            keeps_witness: false,
+            listens_at: None,
+            link: LinkConfig::default(),
+            limit: JOIN_LIMIT,
+            recorder: None,
+            wrong: None,
+        }
+    }
+
+    /// Which member this process is, from 0, and of how many. Without it: the worker's rank, of the job's workers.
+    pub fn member(self, me: u16, of: u16) -> Self {
+        IsonetBuilder { member: Some((me, of)), ..self }
+    }
+
+    /// Shares a variable of so many bytes, 1 to 4096, that begins as zeros, with a copy at every member. All members say the same variables.
+    pub fn variable(self, variable: Variable, bytes: usize) -> Self {
+        self.wanting(variable, Wanted { bytes, copies: None })
+    }
+
+    /// The same with copies at these members alone: one at least. Others read it from the copy with the lowest number.
+    pub fn variable_at(self, variable: Variable, bytes: usize, copies: &[u16]) -> Self {
+        self.wanting(variable, Wanted { bytes, copies: Some(copies.to_vec()) })
+    }
+
+    fn wanting(mut self, variable: Variable, wanted: Wanted) -> Self {
+        if self.variables.insert(variable, wanted).is_some() {
+            self.note(format!(
+                "variable {} is said twice: each has one size and one set of copies",
+                variable.0
+            ));
+        }
+        self
+    }
+
+    /// Takes what isochrons say to the handler of this number, in the one order, on the thread that executes isochrons: it may begin isochrons
+    /// ([`Received::isochron`]), and must not wait; what would wait there is refused. If it panics, this member leaves. What comes for a number without a handler
+    /// ends this member, too, as it would not be where the others are.
+    pub fn handler(mut self, number: u32, handle: impl FnMut(&Received<'_>) + Send + 'static) -> Self {
+        if !self.handlers.add(number, Box::new(handle)) {
+            self.note(format!("handler {number} is said twice"));
+        }
+        self
+    }
+
+    /// When isochrons get their place in the order: [`Delivery::Safe`] without this.
+    pub fn delivery(self, delivery: Delivery) -> Self {
+        IsonetBuilder { delivery, ..self }
+    }
+
+    /// Keeps all that this member does for [`Isonet::take_witness`]: for short runs.
+    pub fn keep_witness(self) -> Self {
+        IsonetBuilder { keeps_witness: true, ..self }
+    }
+
+    /// Where this member listens for others, and member 0 beside it for its token manager: at the path with `.1` behind it, or at the next port. Without it: shared
+    /// memory, in a folder of its own, for members on one machine.
+    pub fn listen_at(self, address: impl Into<LinkAddress>) -> Self {
+        IsonetBuilder { listens_at: Some(address.into()), ..self }
+    }
+
+    /// How the links are used. A member whose TCP or TLS link is cut is gone after [`LinkConfig::resume_window`]; one that ends on this machine, at once.
+    pub fn link(self, link: LinkConfig) -> Self {
+        IsonetBuilder { link, ..self }
+    }
+
+    /// How long [`join`](IsonetBuilder::join) waits for the others: 30 seconds without this.
+    pub fn limit(self, limit: Duration) -> Self {
+        IsonetBuilder { limit, ..self }
+    }
+
+    /// Records this member's node, and at member 0 the token manager, for `quintet replay`.
+    pub fn recorder(self, recorder: &Recorder) -> Self {
+        IsonetBuilder { recorder: Some(recorder.clone()), ..self }
+    }
+
+    fn note(&mut self, text: String) {
+        self.wrong.get_or_insert_with(|| Error::new(Code::BadValue, text));
+    }
+
+    /// Joins: waits until all members are there and linked to each other.
+    ///
+    /// # Errors
+    /// - [`Code::BadValue`]: there is no such member, variable or copy, or the members do not say the same; this process is no worker of a job and says no member.
+    /// - [`Code::TimedOut`]: who did not come, or is not linked, is named. [`Code::PeerDied`]: a member has ended meanwhile.
+    /// - [`Code::AddressInUse`] and the like: it cannot be listened at the address. The lab's own.
+    pub fn join(self) -> Result<Isonet, Error> {
+        let until = Instant::now() + self.limit;
+        if let Some(wrong) = self.wrong {
+            return Err(wrong);
+        }
+        let (me, members) = part_of(self.member)?;
+        let isonet = shared(members, &self.variables, self.delivery)?;
+        let config =
+            IsotachConfig { me: NodeId(me), view: View(1), isonet, keeps_witness: self.keeps_witness };
+        let places = Places::listen(self.listens_at, me == 0)?;
+        let meeting = Meeting { lab: &self.lab, name: &self.name, me, members, until };
+        let met = meeting.hold(&meeting::describe(&config.isonet), &places)?;
+        Host::start(config, self.handlers, places, met, self.link, self.recorder.as_ref(), until)
+    }
+}
+
+/// Which member of how many this process is.
+fn part_of(said: Option<(u16, u16)>) -> Result<(u16, u16), Error> {
+    let (me, members) = match said {
+        Some(said) => said,
+        None => part_of_job(Job::from_environment()?)?,
+    };
+    let bad = |text| Err(Error::new(Code::BadValue, text));
+    if members > MAX_MEMBERS {
+        return bad(format!("{members} members are too many: an isonet has {MAX_MEMBERS} at most"));
+    }
+    if me >= members {
+        return bad(format!("member {me} is none of {members}: they are numbered from 0"));
+    }
+    Ok((me, members))
+}
+
+fn part_of_job(job: Job) -> Result<(u16, u16), Error> {
+    let Some(rank) = job.rank else {
+        let text =
+            "this process is no worker of a job: start it with `quintet run -n N`, or say which member it is";
+        return Err(Error::new(Code::BadValue, text));
+    };
+    let fits = |number: u32| u16::try_from(number).unwrap_or(u16::MAX);
+    Ok((fits(rank), fits(job.workers)))
+}
+
+/// What all members know: one switch, and the variables.
+fn shared(
+    members: u16,
+    wanted: &BTreeMap<Variable, Wanted>,
+    delivery: Delivery,
+) -> Result<Arc<quintet_isotach::Isonet>, Error> {
+    let nodes: Vec<NodeId> = (0..members).map(NodeId).collect();
+    let topology = Topology::lan(token_manager_node(0), &nodes)
+        .map_err(|error| Error::new(Code::BadValue, error.to_string()))?;
+    let shape = |wanted: &Wanted| {
+        let copies = match &wanted.copies {
+            Some(copies) => copies.iter().copied().map(NodeId).collect(),
+            None => nodes.iter().copied().collect(),
+        };
+        Shape { bytes: wanted.bytes, copies }
+    };
+    let variables = wanted.iter().map(|(variable, wanted)| (*variable, shape(wanted))).collect();
+    let isonet = quintet_isotach::Isonet::new(topology, variables)
+        .map_err(|error| Error::new(Code::BadValue, error.to_string()))?;
+    Ok(Arc::new(isonet.with_delivery(delivery)))
+}
+
+const _: () = assert!(MAX_VALUE_BYTES == 4096, "as the documents say");

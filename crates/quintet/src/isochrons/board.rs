@@ -1,0 +1,206 @@
+//! What the thread that executes isochrons has come to, for those who wait for it.
+
+use super::error::{of_halt, of_refusal, who, would_wait_for_itself};
+use crate::{Code, Error};
+use quintet_contract::{Address, Token};
+use quintet_isotach::codec::Completed;
+use quintet_isotach::{Halt, Refusal, Witnessed};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::{self, ThreadId};
+use std::time::{Duration, Instant};
+
+/// An isochron that was executed or refused.
+pub(super) type Answer = Result<Completed, Refusal>;
+
+/// Shared by the thread that executes isochrons and those that wait.
+#[derive(Debug, Default)]
+pub(super) struct Board {
+    state: Mutex<State>,
+    changed: Condvar,
+    poller: OnceLock<ThreadId>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Who is to be linked to this member and is not.
+    awaited: BTreeSet<Address>,
+    halt: Option<Halt>,
+    /// Why this member has left by itself, or that it was closed.
+    ended: Option<Error>,
+    last: u64,
+    /// Isochrons that somebody waits for.
+    asked: BTreeMap<Token, Option<Answer>>,
+    /// Isochrons without an answer, whether somebody waits or not.
+    unanswered: usize,
+    /// Operations of isochrons that were dropped before they were begun.
+    dropped: Option<usize>,
+    witness: Vec<Witnessed>,
+}
+
+impl State {
+    /// Why nothing more will come.
+    fn end(&self) -> Option<Error> {
+        self.ended.clone().or_else(|| self.halt.map(of_halt))
+    }
+}
+
+impl Board {
+    pub(super) fn awaiting(peers: impl IntoIterator<Item = Address>) -> Board {
+        let state = State { awaited: peers.into_iter().collect(), ..State::default() };
+        Board { state: Mutex::new(state), ..Board::default() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.state());
+        self.changed.notify_all();
+    }
+
+    /// This thread is the one that executes isochrons.
+    pub(super) fn set_poller(&self) {
+        self.poller.get_or_init(|| thread::current().id());
+    }
+
+    /// Whether this thread is the one that executes isochrons.
+    pub(super) fn is_poller(&self) -> bool {
+        self.poller.get() == Some(&thread::current().id())
+    }
+
+    pub(super) fn linked(&self, peer: Address) {
+        self.change(|state| {
+            state.awaited.remove(&peer);
+        });
+    }
+
+    pub(super) fn halted(&self, halt: Halt) {
+        self.change(|state| {
+            state.halt.get_or_insert(halt);
+        });
+    }
+
+    pub(super) fn ended(&self, why: Error) {
+        self.change(|state| {
+            state.ended.get_or_insert(why);
+        });
+    }
+
+    pub(super) fn answered(&self, token: Token, answer: Answer) {
+        self.change(|state| {
+            state.unanswered -= 1;
+            state.asked.entry(token).and_modify(|slot| *slot = Some(answer));
+        });
+    }
+
+    pub(super) fn witnessed(&self, witnessed: Vec<Witnessed>) {
+        if !witnessed.is_empty() {
+            self.state().witness.extend(witnessed);
+        }
+    }
+
+    pub(super) fn take_witness(&self) -> Vec<Witnessed> {
+        core::mem::take(&mut self.state().witness)
+    }
+
+    /// A number for an isochron.
+    pub(super) fn open(&self) -> Result<Token, Error> {
+        let mut state = self.state();
+        if let Some(end) = state.end() {
+            return Err(end);
+        }
+        state.last += 1;
+        state.unanswered += 1;
+        let token = Token(state.last);
+        state.asked.insert(token, None);
+        Ok(token)
+    }
+
+    /// Nobody waits for it any more.
+    pub(super) fn forget(&self, token: Token) {
+        self.state().asked.remove(&token);
+    }
+
+    /// An isochron was dropped before it was begun.
+    pub(super) fn dropped(&self, operations: usize) {
+        self.state().dropped.get_or_insert(operations);
+    }
+
+    /// Operations of the first that was, which is told once.
+    pub(super) fn take_dropped(&self) -> Option<usize> {
+        self.state().dropped.take()
+    }
+
+    /// Whether nothing more will come, and why.
+    pub(super) fn end(&self) -> Option<Error> {
+        self.state().end()
+    }
+
+    /// Whether an isochron has its answer, or gets none.
+    pub(super) fn is_answered(&self, token: Token) -> bool {
+        let state = self.state();
+        state.asked.get(&token).is_none_or(Option::is_some) || state.end().is_some()
+    }
+
+    /// The answer, if it comes in time; given once.
+    pub(super) fn wait(&self, token: Token, limit: Duration) -> Option<Result<Completed, Error>> {
+        if self.is_poller() && !self.is_answered(token) {
+            return Some(Err(would_wait_for_itself()));
+        }
+        let outcome = |state: &mut State| match state.asked.get(&token) {
+            Some(Some(_)) => {
+                let answer = state.asked.remove(&token).flatten()?;
+                Some(answer.map_err(|refusal| of_refusal(&refusal)))
+            }
+            Some(None) => {
+                let end = state.end()?;
+                state.asked.remove(&token);
+                Some(Err(end))
+            }
+            None => None,
+        };
+        self.until(Instant::now().checked_add(limit), outcome)
+    }
+
+    /// Waits until all are linked.
+    pub(super) fn wait_for_links(&self, until: Instant) -> Result<(), Error> {
+        let linked = |state: &mut State| match state.end() {
+            Some(end) => Some(Err(end)),
+            None => state.awaited.is_empty().then_some(Ok(())),
+        };
+        self.until(Some(until), linked).unwrap_or_else(|| {
+            let missing: Vec<String> = self.state().awaited.iter().map(|peer| who(peer.node.0)).collect();
+            let text =
+                format!("no link to {}: is it still there, and can it be reached?", missing.join(", "));
+            Err(Error::new(Code::TimedOut, text))
+        })
+    }
+
+    /// Waits until each isochron of this member has its answer.
+    pub(super) fn wait_for_answers(&self) -> Result<(), Error> {
+        let settled = |state: &mut State| match state.end() {
+            Some(end) => Some(Err(end)),
+            None => (state.unanswered == 0).then_some(Ok(())),
+        };
+        self.until(None, settled).expect("it waits without end")
+    }
+
+    /// Waits for what `look` finds; none: it was not there until then.
+    fn until<T>(&self, until: Option<Instant>, mut look: impl FnMut(&mut State) -> Option<T>) -> Option<T> {
+        let mut state = self.state();
+        loop {
+            if let Some(found) = look(&mut state) {
+                return Some(found);
+            }
+            state = match until {
+                None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+                Some(until) => {
+                    let left = until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())?;
+                    self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The handlers of a member, and what they are given.
+
+use super::board::Board;
+use super::host::Core;
+use super::isochron::Isochron;
+use crate::{Code, Error};
+use quintet_contract::{Frame, Input, Outbox, Protocol, Time};
+use quintet_isotach::codec::{COMPLETED, Completed, DELIVERED, Delivered, HALTED, Halted, REFUSED};
+use quintet_isotach::{Place, Refusal};
+use quintet_wire::{Decode, DecodeError};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What takes the messages of one number.
+type Handle = Box<dyn FnMut(&Received<'_>) + Send>;
+
+/// The handlers of a member, by their numbers.
+#[derive(Default)]
+pub(super) struct Handlers(BTreeMap<u32, Handle>);
+
+impl Handlers {
+    /// False if there is one of that number.
+    pub(super) fn add(&mut self, number: u32, handle: Handle) -> bool {
+        self.0.insert(number, handle).is_none()
+    }
+}
+
+/// A message of an isochron, as a handler gets it.
+pub struct Received<'a> {
+    core: &'a Arc<Core>,
+    /// The member that sent it.
+    pub sender: u16,
+    /// Where it stands in the one order: the same for all messages and writes of its isochron.
+    pub place: Place,
+    /// What was sent.
+    pub bytes: &'a [u8],
+}
+
+impl Received<'_> {
+    /// Begins an isochron of this member: a handler may begin it ([`Isochron::begin`]), and not wait for it.
+    ///
+    /// # Errors
+    /// As [`Isonet::isochron`](super::Isonet::isochron).
+    pub fn isochron(&self) -> Result<Isochron, Error> {
+        Isochron::open(self.core)
+    }
+}
+
+/// The callers of a member's node: takes what the node tells its program.
+pub(super) struct Callers {
+    pub(super) core: Arc<Core>,
+    pub(super) handlers: Handlers,
+}
+
+impl Callers {
+    fn board(&self) -> &Board {
+        &self.core.board
+    }
+
+    fn hear(&mut self, frame: Frame<'_>) -> Result<(), DecodeError> {
+        match frame.kind {
+            COMPLETED => self.board().answered(frame.token, Ok(Completed::decode_all(frame.body)?)),
+            REFUSED => self.board().answered(frame.token, Err(Refusal::decode_all(frame.body)?)),
+            HALTED => self.board().halted(Halted::decode_all(frame.body)?.halt),
+            DELIVERED => self.deliver(&Delivered::decode_all(frame.body)?),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn deliver(&mut self, message: &Delivered<'_>) {
+        let Delivered { place, sender, handler, bytes, .. } = *message;
+        if self.core.board.end().is_some() {
+            return;
+        }
+        match self.handlers.0.get_mut(&handler) {
+            Some(handle) => handle(&Received { core: &self.core, sender: sender.0, place, bytes }),
+            None => {
+                let text = format!(
+                    "member {} sent a message for handler {handler}, which this member has not: say it before you join; this member has left",
+                    sender.0
+                );
+                self.core.leave(Error::new(Code::NoHandler, text));
+            }
+        }
+    }
+}
+
+impl Protocol for Callers {
+    fn handle(&mut self, _now: Time, input: Input<'_>, _out: &mut dyn Outbox) {
+        let Input::Frame(_, frame) = input else { return };
+        if let Err(error) = self.hear(frame) {
+            self.core.leave(Error::new(Code::Malformed, format!("this member's own node: {error}")));
+        }
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        None
+    }
+}

@@ -1,0 +1,229 @@
+//! One isochron: put together, begun, waited for.
+
+use super::error::of_misuse;
+use super::host::Core;
+use crate::{Bytes, Code, Error};
+use quintet_contract::{NodeId, OwnedFrame, Token};
+use quintet_isotach::codec::{Completed, SUBMIT};
+use quintet_isotach::{Composer, Misuse, Operation, Place, ReadValue, Variable};
+use quintet_wire::registry::{PORT_CALLERS, PORT_SESSION};
+use quintet_wire::{Encode, Sink, encode_to_vec};
+use std::sync::Arc;
+use std::thread::{self, ThreadId};
+use std::time::Duration;
+
+/// An isochron that is put together: messages, reads and writes that are all executed at one instant. Made by [`Isonet::isochron`](super::Isonet::isochron), one at a time
+/// on each thread. It has 1 to 1024 operations, of 60 KiB less 64 bytes all together, and its reads give as much at most.
+///
+/// It ends with [`execute`](Isochron::execute), [`begin`](Isochron::begin) or [`abandon`](Isochron::abandon). Dropped with operations in it, nothing of it happens, and
+/// [`Isonet::close`](super::Isonet::close) says so.
+#[must_use = "nothing of an isochron happens before it is executed or begun"]
+pub struct Isochron {
+    core: Arc<Core>,
+    checked: Composer,
+    operations: Vec<Operation>,
+    reads: usize,
+    /// Whose thread has it open.
+    thread: ThreadId,
+    is_ended: bool,
+}
+
+/// What became of an isochron that was executed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Executed {
+    /// Where it stands in the one order.
+    pub place: Place,
+    /// What its reads gave, in the order in which they were said; none: who had reserved the place that was read has gone without giving a value.
+    pub values: Vec<Option<Bytes>>,
+}
+
+/// The body of a submission.
+struct Operations<'a>(&'a [Operation]);
+
+impl Encode for Operations<'_> {
+    fn encode(&self, sink: &mut impl Sink) {
+        sink.u16(u16::try_from(self.0.len()).expect("their number was checked"));
+        self.0.iter().for_each(|operation| operation.encode(sink));
+    }
+}
+
+impl Isochron {
+    pub(super) fn open(core: &Arc<Core>) -> Result<Isochron, Error> {
+        if let Some(end) = core.board.end() {
+            return Err(end);
+        }
+        let thread = thread::current().id();
+        if !core.open(thread) {
+            let text = "an isochron is begun within another on this thread: execute, begin or abandon that one first";
+            return Err(Error::new(Code::BadValue, text));
+        }
+        let mut checked = Composer::new(Arc::clone(&core.isonet), core.me);
+        checked.begin().expect("it is new");
+        Ok(Isochron {
+            core: Arc::clone(core),
+            checked,
+            operations: Vec::new(),
+            reads: 0,
+            thread,
+            is_ended: false,
+        })
+    }
+
+    /// Sends a message to a handler of a member, this one as well.
+    ///
+    /// # Errors
+    /// [`Code::BadValue`]: there is no such member. [`Code::TooLarge`]: the isochron becomes too large. It goes on without the message.
+    pub fn send(&mut self, member: u16, handler: u32, bytes: impl Into<Bytes>) -> Result<(), Error> {
+        let (to, bytes) = (NodeId(member), bytes.into());
+        self.add(Operation::Send { to, handler, bytes: bytes.clone() }, |checked| {
+            checked.send(to, handler, bytes)
+        })
+    }
+
+    /// Reads a variable, behind what the isochron does before it. Gives which of [`Executed::values`] its value is.
+    ///
+    /// # Errors
+    /// [`Code::BadValue`]: there is no such variable. [`Code::TooLarge`]: the isochron becomes too large, or its values.
+    pub fn read(&mut self, variable: Variable) -> Result<usize, Error> {
+        self.add(Operation::Read(variable), |checked| checked.read(variable).map(drop))?;
+        self.reads += 1;
+        Ok(self.reads - 1)
+    }
+
+    /// Gives a variable a value, of its size, at all its copies.
+    ///
+    /// # Errors
+    /// [`Code::BadValue`]: there is no such variable, or the value has another size. [`Code::TooLarge`]: the isochron becomes too large.
+    pub fn write(&mut self, variable: Variable, value: impl Into<Bytes>) -> Result<(), Error> {
+        let value = value.into();
+        self.add(Operation::Write(variable, value.clone()), |checked| checked.write(variable, value))
+    }
+
+    /// Reserves the place of a write, at all copies: who reads the variable behind it waits for the value, which [`assign`](Isochron::assign) gives later. A member has one
+    /// reserved place of a variable at a time.
+    ///
+    /// # Errors
+    /// As [`read`](Isochron::read). That a place is reserved already is found when the isochron is executed.
+    pub fn schedule(&mut self, variable: Variable) -> Result<(), Error> {
+        let check = |checked: &mut Composer| match checked.sched(variable) {
+            // Of places the member's node knows, which has the isochrons in their order.
+            Err(Misuse::ReservedTwice { .. }) => Ok(()),
+            other => other,
+        };
+        self.add(Operation::Sched(variable), check)
+    }
+
+    /// Gives the value for the place that this member has reserved.
+    ///
+    /// # Errors
+    /// As [`write`](Isochron::write). That no place is reserved is found when the isochron is executed.
+    pub fn assign(&mut self, variable: Variable, value: impl Into<Bytes>) -> Result<(), Error> {
+        let value = value.into();
+        // As large, and checked alike but for the place.
+        self.add(Operation::Assign(variable, value.clone()), |checked| checked.write(variable, value))
+    }
+
+    fn add(
+        &mut self,
+        operation: Operation,
+        check: impl FnOnce(&mut Composer) -> Result<(), Misuse>,
+    ) -> Result<(), Error> {
+        check(&mut self.checked).map_err(|misuse| of_misuse(&misuse))?;
+        self.operations.push(operation);
+        Ok(())
+    }
+
+    /// Begins it, to be waited for later. This may be said in a handler.
+    ///
+    /// # Errors
+    /// [`Code::BadValue`]: it has no operation. As [`execute`](Isochron::execute), where that is known here.
+    pub fn begin(mut self) -> Result<PendingIsochron, Error> {
+        self.is_ended = true;
+        if self.operations.is_empty() {
+            return Err(of_misuse(&Misuse::Empty));
+        }
+        let token = self.core.board.open()?;
+        let body = encode_to_vec(&Operations(&self.operations)).into();
+        let frame = OwnedFrame { kind: SUBMIT, token, body, bulk: Bytes::new() };
+        self.core.node.send(PORT_CALLERS, PORT_SESSION, frame);
+        Ok(PendingIsochron { core: Arc::clone(&self.core), token })
+    }
+
+    /// Executes it: waits until all its receivers have.
+    ///
+    /// # Errors
+    /// - [`Code::BadValue`]: it has no operation, reserves a place twice, or gives a value for none; a handler would wait for itself.
+    /// - [`Code::Busy`]: 256 isochrons of this member wait. It had no effect.
+    /// - [`Code::PeerDied`]: a member has ended, which the text names. It may have been executed. [`Code::Malformed`]: a member broke the protocol, likewise.
+    /// - [`Code::Closed`]: the isonet was closed.
+    pub fn execute(mut self) -> Result<Executed, Error> {
+        if self.core.board.is_poller() {
+            self.is_ended = true;
+            return Err(super::error::would_wait_for_itself());
+        }
+        self.begin()?.finish()
+    }
+
+    /// Gives it up: nothing of it happens.
+    pub fn abandon(mut self) {
+        self.is_ended = true;
+    }
+}
+
+impl Drop for Isochron {
+    fn drop(&mut self) {
+        self.core.shut(self.thread);
+        if !self.is_ended && !self.operations.is_empty() {
+            self.core.board.dropped(self.operations.len());
+        }
+    }
+}
+
+/// An isochron under way. Dropped, it goes on.
+#[must_use = "whether an isochron was executed is known by waiting for it"]
+pub struct PendingIsochron {
+    core: Arc<Core>,
+    token: Token,
+}
+
+impl PendingIsochron {
+    /// What became of it, if that is known within `limit`. It is given once; after that, `None`.
+    pub fn wait(&mut self, limit: Duration) -> Option<Result<Executed, Error>> {
+        let answer = self.core.board.wait(self.token, limit)?;
+        Some(answer.map(Executed::of))
+    }
+
+    /// Whether [`PendingIsochron::wait`] would say at once, or has said.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.core.board.is_answered(self.token)
+    }
+
+    /// What became of it, however long it takes.
+    ///
+    /// # Errors
+    /// As [`Isochron::execute`].
+    pub fn finish(mut self) -> Result<Executed, Error> {
+        loop {
+            if let Some(executed) = self.wait(Duration::MAX) {
+                return executed;
+            }
+        }
+    }
+}
+
+impl Drop for PendingIsochron {
+    fn drop(&mut self) {
+        self.core.board.forget(self.token);
+    }
+}
+
+impl Executed {
+    fn of(Completed { place, values, .. }: Completed) -> Executed {
+        let value = |value| match value {
+            ReadValue::Value(value) => Some(value),
+            ReadValue::Aborted => None,
+        };
+        Executed { place, values: values.into_iter().map(value).collect() }
+    }
+}

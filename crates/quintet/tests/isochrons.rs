@@ -1,0 +1,327 @@
+//! Isochrons between members: what each sees is one order, and how it ends is told to all.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
+use quintet::isotach::{Run, View, check};
+use quintet::{
+    Code, Error, Isonet, IsonetBuilder, Lab, LinkAddress, NodeId, Recorder, ServeConfig, Server, Variable,
+    stack,
+};
+use quintet_simulate::replay;
+use quintet_testbed::{Program, TempDir, argument};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::path::Path;
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread;
+use std::time::Duration;
+
+const LONG: Duration = Duration::from_secs(60);
+const X: Variable = Variable(1);
+const Y: Variable = Variable(2);
+
+/// A space and as many labs as members, each with a connection of its own.
+struct Job {
+    labs: Vec<Lab>,
+    _server: Server,
+    _dir: TempDir,
+}
+
+impl Job {
+    fn of(members: u16) -> Job {
+        let dir = TempDir::new().unwrap();
+        let server = Server::start(&dir.join("space"), &ServeConfig::default()).unwrap();
+        let labs = (0..members).map(|_| Lab::connect(&dir.join("space"), 0, LONG).unwrap()).collect();
+        Job { labs, _server: server, _dir: dir }
+    }
+
+    /// All members join, each as `with` says; what became of each.
+    fn join_as(
+        &self,
+        with: impl Fn(u16, IsonetBuilder) -> IsonetBuilder + Sync,
+    ) -> Vec<Result<Isonet, Error>> {
+        let of = u16::try_from(self.labs.len()).unwrap();
+        let member = |(me, lab): (usize, &Lab)| {
+            let me = u16::try_from(me).unwrap();
+            with(me, lab.isochrons("test").member(me, of).limit(LONG)).join()
+        };
+        let member = &member;
+        thread::scope(|scope| {
+            let joining: Vec<_> =
+                self.labs.iter().enumerate().map(|one| scope.spawn(move || member(one))).collect();
+            joining.into_iter().map(|joining| joining.join().unwrap()).collect()
+        })
+    }
+
+    fn join(&self, with: impl Fn(u16, IsonetBuilder) -> IsonetBuilder + Sync) -> Vec<Isonet> {
+        self.join_as(with).into_iter().collect::<Result<_, _>>().unwrap()
+    }
+}
+
+/// All close at once; what became of each.
+fn close(members: &[Isonet]) -> Vec<Result<(), Error>> {
+    thread::scope(|scope| {
+        let closing: Vec<_> = members.iter().map(|member| scope.spawn(|| member.close())).collect();
+        closing.into_iter().map(|closing| closing.join().unwrap()).collect()
+    })
+}
+
+fn write(member: &Isonet, variable: Variable, value: u64) {
+    let mut isochron = member.isochron().unwrap();
+    isochron.write(variable, value.to_le_bytes().to_vec()).unwrap();
+    isochron.execute().unwrap();
+}
+
+fn read(member: &Isonet, variable: Variable) -> u64 {
+    let mut isochron = member.isochron().unwrap();
+    isochron.read(variable).unwrap();
+    let value = isochron.execute().unwrap().values.remove(0).unwrap();
+    u64::from_le_bytes(value[..].try_into().unwrap())
+}
+
+#[test]
+fn all_members_are_told_the_same_in_the_same_order_and_their_witness_is_one_order() {
+    let job = Job::of(3);
+    let logs: Vec<Arc<Mutex<Vec<(u16, Vec<u8>)>>>> = (0..3).map(|_| Arc::default()).collect();
+    let members = job.join(|me, builder| {
+        let log = Arc::clone(&logs[usize::from(me)]);
+        let note = move |message: &quintet::Received<'_>| {
+            log.lock().unwrap().push((message.sender, message.bytes.to_vec()));
+        };
+        builder.variable(X, 8).variable_at(Y, 8, &[1]).handler(7, note).keep_witness()
+    });
+    thread::scope(|scope| {
+        for member in &members {
+            scope.spawn(move || {
+                for number in 0..20u8 {
+                    let mut isochron = member.isochron().unwrap();
+                    (0..3).for_each(|to| isochron.send(to, 7, vec![number]).unwrap());
+                    isochron.read(Y).unwrap();
+                    isochron.write(X, vec![number; 8]).unwrap();
+                    isochron.write(Y, vec![number; 8]).unwrap();
+                    isochron.read(X).unwrap();
+                    let executed = isochron.execute().unwrap();
+                    assert_eq!(executed.values[1].as_deref(), Some(&[number; 8][..]), "its own write");
+                }
+            });
+        }
+    });
+    assert!(close(&members).into_iter().all(|closed| closed.is_ok()));
+    let logs: Vec<_> = logs.iter().map(|log| log.lock().unwrap().clone()).collect();
+    assert_eq!((logs[0].len(), &logs[0]), (60, &logs[1]));
+    assert_eq!(logs[1], logs[2]);
+    let run = Run {
+        said: members.iter().map(|one| (NodeId(one.member()), one.take_witness())).collect(),
+        views: BTreeMap::from([(View(1), members[0].shape())]),
+        gone: BTreeSet::new(),
+        has_ended: true,
+    };
+    assert!(run.said.values().all(|said| said.len() >= 60), "each member has executed all");
+    assert_eq!(check(&run), Ok(()));
+}
+
+#[test]
+fn a_reserved_place_is_read_once_it_has_its_value() {
+    let job = Job::of(2);
+    let members = job.join(|_, builder| builder.variable(X, 8));
+    let mut reserving = members[0].isochron().unwrap();
+    reserving.schedule(X).unwrap();
+    reserving.execute().unwrap();
+    let mut reading = members[1].isochron().unwrap();
+    reading.read(X).unwrap();
+    let mut reading = reading.begin().unwrap();
+    // What is told to both behind the read finds it waiting.
+    write(&members[1], X, 5);
+    assert!(!reading.is_done() && reading.wait(Duration::ZERO).is_none());
+    let mut giving = members[0].isochron().unwrap();
+    giving.assign(X, 9u64.to_le_bytes().to_vec()).unwrap();
+    giving.execute().unwrap();
+    assert_eq!(reading.finish().unwrap().values, [Some(9u64.to_le_bytes().to_vec().into())]);
+    assert_eq!(read(&members[0], X), 5, "what was written over comes not back");
+    let mut again = members[0].isochron().unwrap();
+    again.assign(X, vec![0; 8]).unwrap();
+    assert_eq!(again.execute().unwrap_err().code(), Code::BadValue);
+    assert!(close(&members).into_iter().all(|closed| closed.is_ok()));
+}
+
+#[test]
+fn what_a_program_does_wrong_is_refused_with_words_and_the_isonet_goes_on() {
+    let job = Job::of(2);
+    let members = job.join(|_, builder| builder.variable(X, 8));
+    let member = &members[0];
+    let mut open = member.isochron().unwrap();
+    let refused = |error: Error, code, words: &str| {
+        assert!(error.code() == code && error.text().contains(words), "{error}");
+    };
+    refused(member.isochron().err().unwrap(), Code::BadValue, "within another");
+    refused(open.send(2, 0, vec![]).unwrap_err(), Code::BadValue, "node 2");
+    refused(open.read(Y).unwrap_err(), Code::BadValue, "variable 2");
+    refused(open.write(X, vec![0; 7]).unwrap_err(), Code::BadValue, "7");
+    refused(open.send(1, 0, vec![0; 61_440]).unwrap_err(), Code::TooLarge, "61");
+    refused(open.execute().unwrap_err(), Code::BadValue, "no operation");
+    let mut dropped = member.isochron().unwrap();
+    dropped.write(X, vec![1; 8]).unwrap();
+    drop(dropped);
+    assert_eq!(read(member, X), 0, "nothing of it has happened");
+    let closed = close(&members);
+    refused(closed[0].clone().unwrap_err(), Code::BadValue, "never ended");
+    assert_eq!(closed[1], Ok(()));
+    assert_eq!(member.isochron().err().unwrap().code(), Code::Closed);
+}
+
+#[test]
+fn a_handler_begins_isochrons_and_may_not_wait_for_them() {
+    let job = Job::of(2);
+    let (told, refusals) = mpsc::channel();
+    let members = job.join(|me, builder| {
+        let told = told.clone();
+        // Member 1 sends back, and tries to wait first.
+        builder.variable(X, 8).handler(1, move |message| {
+            if me == 1 {
+                let mut waits = message.isochron().unwrap();
+                waits.read(X).unwrap();
+                told.send(waits.execute().unwrap_err()).unwrap();
+                let mut answer = message.isochron().unwrap();
+                answer.write(X, message.bytes.to_vec()).unwrap();
+                let mut pending = answer.begin().unwrap();
+                told.send(pending.wait(LONG).unwrap().unwrap_err()).unwrap();
+            }
+        })
+    });
+    let mut isochron = members[0].isochron().unwrap();
+    isochron.send(1, 1, 77u64.to_le_bytes().to_vec()).unwrap();
+    isochron.execute().unwrap();
+    for _ in 0..2 {
+        let error = refusals.recv_timeout(LONG).unwrap();
+        assert!(error.code() == Code::BadValue && error.text().contains("wait for itself"), "{error}");
+    }
+    assert!(close(&members).into_iter().all(|closed| closed.is_ok()));
+}
+
+#[test]
+fn who_leaves_before_the_others_is_named_by_all_of_them() {
+    let job = Job::of(3);
+    let mut members = job.join(|_, builder| builder.variable(X, 8));
+    write(&members[2], X, 3);
+    drop(members.pop());
+    for member in &members {
+        let error = loop {
+            let Ok(mut isochron) = member.isochron() else { break member.isochron().err().unwrap() };
+            isochron.write(X, vec![1; 8]).unwrap();
+            if let Err(error) = isochron.execute() {
+                break error;
+            }
+        };
+        assert!(error.code() == Code::PeerDied && error.text().contains("member 2"), "{error}");
+    }
+    let closed = close(&members);
+    assert!(closed.iter().all(|closed| closed.as_ref().unwrap_err().code() == Code::PeerDied), "{closed:?}");
+}
+
+#[test]
+fn a_handler_that_panics_or_is_missing_ends_its_member_and_the_others_say_who() {
+    for (number, code) in [(1, Code::TaskFailed), (2, Code::NoHandler)] {
+        let job = Job::of(2);
+        let members = job.join(|me, builder| {
+            builder.handler(1, move |_| assert!(me == 0, "a handler of member 1 panics: the test wants it"))
+        });
+        let mut isochron = members[0].isochron().unwrap();
+        isochron.send(1, number, vec![]).unwrap();
+        // The message may be executed before its handler is called.
+        let _ = isochron.execute();
+        let closed = close(&members);
+        let own = closed[1].as_ref().unwrap_err();
+        assert_eq!(own.code(), code, "{own}");
+        let other = closed[0].as_ref().unwrap_err();
+        assert!(other.code() == Code::PeerDied && other.text().contains("member 1"), "{other}");
+    }
+}
+
+#[test]
+fn members_that_do_not_say_the_same_or_do_not_come_are_told_of_each_other() {
+    let job = Job::of(2);
+    let joined = job.join_as(|me, builder| builder.variable(X, 8 + usize::from(me)));
+    for error in joined.into_iter().map(|joined| joined.err().unwrap()) {
+        assert!(error.code() == Code::BadValue && error.text().contains("of 9 bytes"), "{error}");
+    }
+    let alone = job.labs[0].isochrons("test").member(0, 3).limit(Duration::ZERO).join().err().unwrap();
+    assert!(
+        alone.code() == Code::TimedOut
+            && alone.text().ends_with("come: 1, 2; start them, or wait for longer")
+    );
+    let lost = job.labs[0].isochrons("test").member(1, 3).limit(Duration::ZERO).join().err().unwrap();
+    assert!(lost.code() == Code::TimedOut && lost.text().contains("member 0"), "{lost}");
+    for (builder, words) in [
+        (job.labs[0].isochrons("test"), "quintet run -n N"),
+        (job.labs[0].isochrons("test").member(3, 3), "member 3"),
+        (job.labs[0].isochrons("test").member(0, 1000), "too many"),
+        (job.labs[0].isochrons("test").member(0, 1).variable(X, 4097), "4097"),
+        (job.labs[0].isochrons("test").member(0, 1).variable(X, 1).variable(X, 1), "twice"),
+        (job.labs[0].isochrons("test").member(0, 1).variable_at(X, 1, &[1]), "node 1"),
+    ] {
+        let error = builder.join().err().unwrap();
+        assert!(error.code() == Code::BadValue && error.text().contains(words), "{error}");
+    }
+}
+
+#[test]
+fn members_and_their_token_manager_replay_also_over_tcp() {
+    let job = Job::of(2);
+    let dir = TempDir::new().unwrap();
+    let path = dir.join("isonet.qrec");
+    let recorder = Recorder::create(&path).unwrap();
+    let anywhere = LinkAddress::Tcp { host: "127.0.0.1".to_owned(), port: 0 };
+    let members =
+        job.join(|_, builder| builder.variable(X, 8).listen_at(&anywhere).recorder(&recorder).keep_witness());
+    for number in 0..10 {
+        write(&members[0], X, number);
+        assert_eq!(read(&members[1], X), number);
+    }
+    assert!(close(&members).into_iter().all(|closed| closed.is_ok()));
+    recorder.finish().unwrap();
+    let replayed = replay(File::open(&path).unwrap(), &stack::make).expect("the same, byte for byte");
+    assert!(replayed.steps > 60, "{replayed:?}");
+}
+
+/// What a process of the next test does: it joins, writes until a member is gone, and says who. It stays until it is killed, as its own end would be told to the others.
+fn write_until_a_member_is_gone(argument: &str) -> ! {
+    let (me, space) = argument.split_once(' ').unwrap();
+    let lab = Lab::connect(Path::new(space), 0, LONG).unwrap();
+    let member = lab.isochrons("processes").member(me.parse().unwrap(), 3).variable(X, 8).join().unwrap();
+    println!("joined");
+    let write = || {
+        let mut isochron = member.isochron()?;
+        isochron.write(X, vec![0; 8])?;
+        isochron.execute()
+    };
+    let error = loop {
+        if let Err(error) = write() {
+            break error;
+        }
+    };
+    println!("{error}");
+    loop {
+        thread::park();
+    }
+}
+
+#[test]
+fn processes_are_told_who_was_killed() {
+    const NAME: &str = "processes_are_told_who_was_killed";
+    if let Some(argument) = argument() {
+        write_until_a_member_is_gone(&argument);
+    }
+    let dir = TempDir::new().unwrap();
+    let space = dir.join("space");
+    let _server = Server::start(&space, &ServeConfig::default()).unwrap();
+    let member = |me| Program::this_test(NAME, format!("{me} {}", space.display())).unwrap().spawn().unwrap();
+    let mut members: Vec<_> = (0..3).map(member).collect();
+    for member in &members {
+        member.output().wait_for("joined", LONG).expect("it joins");
+    }
+    members[1].kill().unwrap();
+    for survivor in [0, 2] {
+        let said = members[survivor].output().wait_for("the other side died: member 1 ", LONG);
+        assert!(said.is_some(), "{}", members[survivor].output().text());
+    }
+}

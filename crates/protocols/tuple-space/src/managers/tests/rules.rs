@@ -322,7 +322,7 @@ fn who_acknowledges_with_a_result_for_a_manager_that_is_gone_is_answered() {
         .zip(&results)
         .map(|(lease, result)| {
             let tuples = core::slice::from_ref(result);
-            network.ask(0, &Request::Ack { lease: *lease, deadline: None, tuples })
+            network.ask(0, &Request::Ack { lease: *lease, deadline: None, expiries: &[], tuples })
         })
         .collect();
     network.deliver_where(|from, to| !(is_manager(from) && is_manager(to)));

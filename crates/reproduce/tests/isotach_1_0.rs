@@ -141,3 +141,16 @@ fn networks_that_there_cannot_be_are_said() {
         figure("F").lines.iter().all(|line| line.points.iter().is_sorted_by(|one, other| one.1 < other.1))
     );
 }
+
+#[test]
+#[ignore = "takes some ten seconds"]
+fn the_whole_form_reaches_as_many_hosts_and_switches_as_there_may_be() {
+    let all = Simulated::run(false, 1);
+    let [fitted, predicted] = Role::ALL.map(|role| all.report.count(role));
+    assert_eq!((fitted.within, fitted.of, predicted.of), (5, 5, 18), "{all}");
+    let last = |number: &str| {
+        let figure = all.figure(number).expect("the study has it");
+        figure.lines[0].points.last().map(|(across, _)| *across)
+    };
+    assert_eq!((last("A"), last("C"), last("F")), (Some(64.0), Some(1_024.0), Some(255.0)));
+}

@@ -47,7 +47,7 @@ pub enum Rule {
     /// Every request is answered exactly once, by an answer of its sort.
     AnsweredOnce,
     /// No request fails before its deadline and no lease before its end; where nothing holds up an answer, none comes late, and no lease
-    /// lives on.
+    /// lives on; no tuple is there before it was put or after it has expired.
     DeadlinesKept,
     /// The space's own counts agree with what is in it, and are zero when it was emptied.
     CountsReturn,

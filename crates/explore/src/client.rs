@@ -2,9 +2,12 @@
 //! decided in `behaviour.rs`.
 
 use crate::behaviour::{Behaviour, Workload};
+use crate::expiry::Expiring;
 use crate::history::{Ask, Listing, Outcome, SessionNumber, SharedHistory, What};
 use crate::item::Item;
-use quintet_contract::{Address, Frame, Input, Outbox, PeerChange, Protocol, SendError, Stage, Time, Token};
+use quintet_contract::{
+    Address, Frame, Input, Outbox, PeerChange, Protocol, SendError, Span, Stage, Time, Token,
+};
 use quintet_errors::Code;
 use quintet_tuple_space::{
     Answer, Cursor, LeaseId, Page, PageSize, Request, RequestError, Rows, SpaceNumber, Subject, Tuple,
@@ -32,6 +35,8 @@ pub(crate) struct Client {
     space: Address,
     /// Which of the spaces there.
     pub(crate) number_of_space: SpaceNumber,
+    /// Which tuples expire.
+    pub(crate) expiring: Expiring,
     history: SharedHistory,
     /// How many requests the layer below lets it have unanswered.
     max_unanswered: usize,
@@ -57,6 +62,7 @@ impl Client {
             number,
             space,
             number_of_space: SpaceNumber::UNNAMED,
+            expiring: Expiring::default(),
             history,
             max_unanswered,
             session: None,
@@ -199,13 +205,15 @@ impl Client {
 fn send(client: &Client, ask: &Ask, token: Token, out: &mut dyn Outbox) -> Result<(), RequestError> {
     let tuples: Vec<Tuple> = ask.items().iter().map(|item| item.tuple()).collect();
     let tuples = tuples.as_slice();
+    let expiries: Vec<Option<Span>> = ask.items().iter().map(|item| client.expiring.of(*item)).collect();
+    let expiries = expiries.as_slice();
     let settled = client.settled();
     let mut send = |request: Request<'_>| {
         let planned = request.planned()?.to_space(client.number_of_space);
         Ok(planned.send(out, client.space, token, settled)?)
     };
     match ask {
-        Ask::Out { within, .. } => send(Request::Out { deadline: *within, tuples, expiries: &[] }),
+        Ask::Out { within, .. } => send(Request::Out { deadline: *within, tuples, expiries }),
         Ask::Take { pattern, wait, lease: Some(lease), for_group: true } => {
             let (wait, lease, limit) = (*wait, *lease, None);
             send(Request::Hold { wait, lease, limit, template: &pattern.template() })
@@ -220,11 +228,11 @@ fn send(client: &Client, ask: &Ask, token: Token, out: &mut dyn Outbox) -> Resul
         Ask::Cancel => send(Request::Cancel),
         Ask::Return => send(Request::Return),
         Ask::Ack { lease, within, .. } => {
-            send(Request::Ack { lease: *lease, deadline: *within, tuples, expiries: &[] })
+            send(Request::Ack { lease: *lease, deadline: *within, tuples, expiries })
         }
         Ask::Release { lease } => send(Request::Release { lease: *lease }),
         Ask::Commit { leases, witnesses, within, .. } => {
-            send(Request::Commit { leases, witnesses, deadline: *within, tuples, expiries: &[] })
+            send(Request::Commit { leases, witnesses, deadline: *within, tuples, expiries })
         }
         Ask::Abort { leases } => send(Request::Abort { leases }),
         Ask::Renew => send(Request::Renew),

@@ -29,6 +29,10 @@ pub enum Defect {
     WitnessNotChecked,
     /// Of what a group has taken only the first is removed at its end, and the rest returns later.
     GroupEndsHalf,
+    /// A tuple that has expired under a lease or in delivery returns.
+    ExpiredReturns,
+    /// A tuple expires after half of its time.
+    ExpiresEarly,
     /// Requests to named spaces are done in the unnamed one.
     NumberOfSpaceIgnored,
     /// The credit of messages that waited for the fragments of an earlier one is never returned.
@@ -69,6 +73,8 @@ impl Defect {
         Defect::EndlessLeaseKept,
         Defect::WitnessNotChecked,
         Defect::GroupEndsHalf,
+        Defect::ExpiredReturns,
+        Defect::ExpiresEarly,
         Defect::NumberOfSpaceIgnored,
         Defect::HeldCreditLost,
         Defect::PackOvertaken,
@@ -99,6 +105,8 @@ impl Defect {
             Defect::EndlessLeaseKept => "endless-lease-kept",
             Defect::WitnessNotChecked => "witness-not-checked",
             Defect::GroupEndsHalf => "group-ends-half",
+            Defect::ExpiredReturns => "expired-returns",
+            Defect::ExpiresEarly => "expires-early",
             Defect::NumberOfSpaceIgnored => "number-of-space-ignored",
             Defect::HeldCreditLost => "held-credit-lost",
             Defect::PackOvertaken => "pack-overtaken",
@@ -134,6 +142,8 @@ impl Defect {
             Defect::EndlessLeaseKept => Some(OfSpace::EndlessLeaseKept),
             Defect::WitnessNotChecked => Some(OfSpace::WitnessNotChecked),
             Defect::GroupEndsHalf => Some(OfSpace::GroupEndsHalf),
+            Defect::ExpiredReturns => Some(OfSpace::ExpiredReturns),
+            Defect::ExpiresEarly => Some(OfSpace::ExpiresEarly),
             Defect::NumberOfSpaceIgnored => Some(OfSpace::NumberOfSpaceIgnored),
             Defect::CreditCountedTwice
             | Defect::HeldCreditLost

@@ -42,6 +42,7 @@ mod client;
 mod clients;
 #[cfg(feature = "seeded-defects")]
 mod defect;
+mod expiry;
 mod failure;
 mod fault;
 mod group;

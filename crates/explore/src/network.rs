@@ -1,6 +1,7 @@
 //! The simulated network of a run: a manager, clients, and the layers between them.
 
 use crate::client::{Client, STEP};
+use crate::expiry::Expiring;
 use crate::fault::{Fault, USUAL, Who};
 use crate::history::SharedHistory;
 use crate::item::{Item, Shape};
@@ -75,6 +76,7 @@ pub(crate) struct Network {
     has_costs: bool,
     /// Which of the manager's spaces clients ask.
     number_of_space: SpaceNumber,
+    expiring: Expiring,
     seeded: Seeded,
 }
 
@@ -106,6 +108,7 @@ impl Network {
                 .iter()
                 .any(|(_, fault)| matches!(fault, Fault::Slow { .. } | Fault::Freeze { .. })),
             number_of_space: if plan.is_in_named_space() { NAMED } else { SpaceNumber::UNNAMED },
+            expiring: plan.expiring(),
             seeded,
         };
         let config = network.manager_config(Incarnation(1));
@@ -195,7 +198,7 @@ impl Network {
         clock: Clock,
     ) {
         let at = address(client.number);
-        client.number_of_space = self.number_of_space;
+        (client.number_of_space, client.expiring) = (self.number_of_space, self.expiring);
         let config = self.client_config(Incarnation(1), reliability);
         let client = vec![stack::asking_space(PORT_USER, client)];
         if self.has_messages {
@@ -224,7 +227,7 @@ impl Network {
     /// Starts a crashed client again, as a new process.
     pub(crate) fn restart(&mut self, mut client: Client, plan: &ClientPlan, life: u64) {
         let at = address(client.number);
-        client.number_of_space = self.number_of_space;
+        (client.number_of_space, client.expiring) = (self.number_of_space, self.expiring);
         let config = self.client_config(Incarnation(life), plan.reliability);
         let client = vec![stack::asking_space(PORT_USER, client)];
         let instance: Box<dyn Hosted> = if self.has_messages {

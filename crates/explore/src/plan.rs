@@ -1,5 +1,6 @@
 //! What choices make of a run: the links, the limits and the clients. (Its faults: `fault.rs`.)
 
+use crate::expiry::Expiring;
 use crate::fault::{self, Fault};
 use crate::network::SILENCE_LIMIT;
 use quintet_contract::{Span, Time};
@@ -147,6 +148,11 @@ impl Plan {
         self.key.is_multiple_of(3)
     }
 
+    /// Which tuples expire: none in three of four runs.
+    pub(crate) fn expiring(&self) -> Expiring {
+        Expiring(self.key % 4 == 1)
+    }
+
     /// Whether every request that waits, waits for a tuple only: none for room in its client's link, which messages see to, and none
     /// for an index. Those are passed by.
     pub(crate) fn is_direct(&self) -> bool {
@@ -268,6 +274,15 @@ impl Plan {
         let rate = i128::from(1_000_000_000 + self.clock.drift_ppb);
         let nanos = i128::from(span.0) * 1_000_000_000 / rate - 2;
         Span(u64::try_from(nanos.max(0)).unwrap_or(u64::MAX))
+    }
+
+    /// The longest true time in which it can pass so much, as it reads it. One that is behind stands at 0 until it is not.
+    pub(crate) fn longest(&self, span: Span) -> Span {
+        let Clock { offset_nanos, drift_ppb, tick } = self.clock;
+        let stood_still = i128::from(offset_nanos.min(0).unsigned_abs());
+        let rate = i128::from(1_000_000_000 + drift_ppb);
+        let nanos = i128::from(span.0) * 1_000_000_000 / rate + 2 + i128::from(tick.0) + stood_still;
+        Span(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 }
 

@@ -300,14 +300,17 @@ impl<'a> Run<'a> {
     /// Nobody may wait for a tuple that is there, nor for room that is there.
     fn find_forgotten_waiters(&mut self) -> Result<(), Violation> {
         self.note(0, What::Phase(QUIET_PHASE));
+        let expiring = self.plan.expiring();
         let mut wanted: Vec<Pattern> = Vec::new();
         let mut puts = Vec::new();
         for index in 0..self.plan.clients.len() {
             for pending in self.network.client_mut(number(index)).pending.values() {
                 match &pending.ask {
                     Ask::Take { pattern, .. } | Ask::Read { pattern, .. } => wanted.push(*pattern),
-                    ask => puts
-                        .push((ask.items().len() as u64, ask.items().iter().map(|item| item.bytes()).sum())),
+                    ask => puts.push((
+                        ask.items().len() as u64,
+                        ask.items().iter().map(|item| expiring.bytes(*item)).sum(),
+                    )),
                 }
             }
         }
@@ -396,7 +399,7 @@ impl<'a> Run<'a> {
             left.retain(|_| {
                 let Some(Outcome::Tuple(Seen { item, is_dead }, None)) = taken.next() else { return false };
                 tuples += 1;
-                bytes = bytes.filter(|_| !is_dead).map(|bytes| bytes + item.bytes());
+                bytes = bytes.filter(|_| !is_dead).map(|bytes| bytes + self.plan.expiring().bytes(item));
                 true
             });
         }

@@ -35,6 +35,8 @@ fn every_defect_is_found() {
         (Defect::EndlessLeaseKept, 100, &[Rule::CountsReturn]),
         (Defect::WitnessNotChecked, 1_000, &[Rule::AllOrNothing]),
         (Defect::GroupEndsHalf, 300, &[Rule::NothingTwice, Rule::CountsReturn, Rule::OldestFirst]),
+        (Defect::ExpiredReturns, 3_000, &[Rule::DeadlinesKept, Rule::SaysWhatIs, Rule::NothingTwice]),
+        (Defect::ExpiresEarly, 3_000, &[Rule::SaysWhatIs, Rule::OldestFirst, Rule::AllOrNothing]),
         (Defect::NumberOfSpaceIgnored, 100, &[Rule::NothingInvented, Rule::SaysWhatIs, Rule::CountsReturn]),
         (Defect::HeldCreditLost, 100, &[Rule::BooksBalance]),
         (Defect::PackOvertaken, 6_000, &[Rule::OldestFirst]),

@@ -3,8 +3,9 @@
 use super::holders::{self, Holdings};
 use super::presence::Presence;
 use super::records::{Fate, Records, Request};
-use super::{Rule, Violation};
+use super::{Rule, SLACK, Violation};
 use super::{groups, order};
+use crate::expiry::Expiry;
 use crate::history::{Ask, Listing, Outcome};
 use crate::item::{Item, Pattern, Seen};
 use crate::plan::Plan;
@@ -20,6 +21,8 @@ pub(super) struct Life<'a> {
     pub(super) deliveries: Vec<Delivery<'a>>,
     /// Acknowledgements of its leases that were not refused.
     acknowledged: Vec<&'a Request<'a>>,
+    /// When it expires, if it does.
+    pub(super) expiry: Option<Expiry>,
 }
 
 /// One answer with this tuple.
@@ -42,7 +45,7 @@ pub(super) struct Final(pub(super) Option<Time>);
 pub(super) type Lives<'a> = BTreeMap<u64, Life<'a>>;
 
 pub(crate) fn check(plan: &Plan, records: &Records<'_>, is_whole: bool) -> Result<(), Violation> {
-    let mut lives = put(records);
+    let mut lives = put(plan, records);
     deliver(records, &mut lives)?;
     let holdings = holders::read(plan, records, &lives)?;
     acknowledge(records, &mut lives, &holdings);
@@ -51,9 +54,15 @@ pub(crate) fn check(plan: &Plan, records: &Records<'_>, is_whole: bool) -> Resul
     for life in lives.values() {
         let finals = life.finals(&lives);
         life.check_order(plan.space.max_attempts, records, &finals, &holdings)?;
+        life.check_expiry(plan)?;
         let was_put = matches!(life.put.fate, Fate::Answered(..)) || has_happened(life.put, &lives);
         let is_remembered = life.put.life == records.last_life();
-        if was_put && is_remembered && finals.is_empty() && !life.is_refused() && !life.is_excused(plan) {
+        if was_put
+            && is_remembered
+            && finals.is_empty()
+            && !life.is_refused()
+            && !life.is_excused(plan, records)
+        {
             missing.push(life);
         }
     }
@@ -66,11 +75,14 @@ pub(crate) fn check(plan: &Plan, records: &Records<'_>, is_whole: bool) -> Resul
     order::check(plan, records, &presence)
 }
 
-fn put<'a>(records: &'a Records<'a>) -> Lives<'a> {
+fn put<'a>(plan: &Plan, records: &'a Records<'a>) -> Lives<'a> {
     let mut lives = Lives::new();
     for request in &records.requests {
         for item in request.ask.items() {
-            let life = Life { item: *item, put: request, deliveries: Vec::new(), acknowledged: Vec::new() };
+            let answered = if let Fate::Answered(at, Outcome::Done) = request.fate { Some(at) } else { None };
+            let expiry = Expiry::of(plan, *item, request.sent, answered);
+            let (deliveries, acknowledged) = (Vec::new(), Vec::new());
+            let life = Life { item: *item, put: request, deliveries, acknowledged, expiry };
             lives.insert(item.number, life);
         }
     }
@@ -216,6 +228,20 @@ impl Life<'_> {
         if attempts.values().is_sorted() { Ok(()) } else { twice("later attempts have older leases".into()) }
     }
 
+    /// Nobody sees it after its time, unless as a dead letter.
+    fn check_expiry(&self, plan: &Plan) -> Result<(), Violation> {
+        let Some(latest) = self.expiry.and_then(|expiry| expiry.latest) else { return Ok(()) };
+        let is_late = |delivery: &&Delivery<'_>| {
+            // What nothing holds up comes so soon after it was given.
+            let is_given_late = delivery.request.is_steady(plan) && delivery.at > latest + SLACK;
+            !delivery.is_dead && (delivery.request.sent > latest || is_given_late)
+        };
+        self.deliveries.iter().find(is_late).map_or(Ok(()), |late| {
+            let text = format!("{}: it had expired by {latest}, and then came {}", self.item, late.request);
+            Err(Violation::new(Rule::DeadlinesKept, text))
+        })
+    }
+
     /// A delivery to another while a lease that cannot have ended held the tuple.
     fn intruder(
         &self,
@@ -240,7 +266,11 @@ impl Life<'_> {
     }
 
     /// Whether the manager may have removed it without anybody knowing.
-    fn is_excused(&self, plan: &Plan) -> bool {
+    fn is_excused(&self, plan: &Plan, records: &Records<'_>) -> bool {
+        let last = records.requests.last().map_or(Time::ZERO, |request| request.sent);
+        if self.expiry.is_some_and(|expiry| expiry.earliest <= last) {
+            return true;
+        }
         let lost_return = self.deliveries.iter().any(|delivery| match delivery.kind {
             Kind::Plain { returned: Some(is_sure) } => !is_sure || !plan.keeps_unsettled(),
             _ => false,

@@ -44,7 +44,7 @@ impl<'a> Presence<'a> {
         })
     }
 
-    /// Whether nobody can have had a tuple at any time from `from` to `to`, if it was put before.
+    /// Whether nobody can have had a tuple at any time from `from` to `to`, if it was put before, and it cannot have expired.
     pub(super) fn is_free(&self, tuple: &Life<'_>, from: Time, to: Time) -> bool {
         let seen = Seen { item: tuple.item, is_dead: false };
         let is_elsewhere = |delivery: &super::account::Delivery<'_>| {
@@ -55,7 +55,8 @@ impl<'a> Presence<'a> {
         let may_have = |(take, pattern): &(&Request<'_>, Pattern)| {
             take.life == tuple.put.life && take.sent <= to && pattern.matches(seen)
         };
-        !tuple.deliveries.iter().any(is_elsewhere) && !self.lost_takes.iter().any(may_have)
+        let is_in_time = tuple.expiry.is_none_or(|expiry| to < expiry.earliest);
+        is_in_time && !tuple.deliveries.iter().any(is_elsewhere) && !self.lost_takes.iter().any(may_have)
     }
 
     /// From when on a delivered tuple is sure to be back at its old place.
@@ -138,7 +139,8 @@ impl<'a> Presence<'a> {
         let may_be_there = |tuple: &&Life<'_>| {
             let ends = tuple.finals(self.lives);
             let is_gone = ends.iter().filter_map(|end| end.0).any(|end| end < request.sent);
-            tuple.put.sent <= at && !tuple.is_refused() && !is_gone
+            let is_over = tuple.expiry.and_then(|expiry| expiry.latest).is_some_and(|at| at < request.sent);
+            tuple.put.sent <= at && !tuple.is_refused() && !is_gone && !is_over
         };
         let least = self.matching(pattern, request).filter(there).count() as u64;
         let most = self.matching(pattern, request).filter(may_be_there).count() as u64;

@@ -39,14 +39,14 @@ impl Books {
 }
 
 impl Space {
-    /// What is lent now. O(senders).
+    /// What is lent now. O(senders and deadlines).
     #[must_use]
     pub fn books(&self) -> Books {
         let mut books = Books {
             waiting_bytes: self.room.waiting_bytes(),
             unsettled_bytes: self.room.unsettled().bytes,
             put_off: self.unindexed.len() as u64,
-            deadlines: self.timers.len() as u64,
+            deadlines: self.timers.of_requests_and_leases() as u64,
             ..Books::default()
         };
         for sender in self.senders.iter() {

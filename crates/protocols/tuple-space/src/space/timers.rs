@@ -51,9 +51,9 @@ impl Timers {
         self.0.get(&(time, order)) == Some(&due)
     }
 
-    /// How much is to happen.
-    pub(super) fn len(&self) -> usize {
-        self.0.len()
+    /// How much is to happen, but for tuples that expire. O(n).
+    pub(super) fn of_requests_and_leases(&self) -> usize {
+        self.0.values().filter(|due| !matches!(due, Timer::Tuple(_))).count()
     }
 
     /// Takes out the first thing that is due.

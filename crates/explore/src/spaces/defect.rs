@@ -2,7 +2,7 @@
 
 use super::Placement;
 use quintet_durable::Defect as OfLog;
-use quintet_replicated::{AgreementDefect as OfAgreement, Defect as OfReplicas};
+use quintet_replicated::Defect as OfReplicas;
 use quintet_resume::Defect as OfClients;
 use quintet_tuple_space::Defect as OfSpace;
 
@@ -22,7 +22,7 @@ enum Place {
     Space(OfSpace),
 }
 
-static ROWS: [Row; 28] = [
+static ROWS: [Row; 27] = [
     Row("answered-before-sync", Placement::Logged, Place::Log(OfLog::AnsweredBeforeSync)),
     Row("lost-while-written-anew", Placement::Logged, Place::Log(OfLog::LostWhileWrittenAnew)),
     Row("answers-forgotten", Placement::Logged, Place::Clients(OfClients::AnswersForgotten)),
@@ -44,11 +44,6 @@ static ROWS: [Row; 28] = [
         Place::Replicas(OfReplicas::InstalledWithoutClients),
     ),
     Row("lost-log-votes", Placement::Replicated, Place::Replicas(OfReplicas::LostLogVotes)),
-    Row(
-        "snapshot-before-commit",
-        Placement::Replicated,
-        Place::Replicas(OfReplicas::Agreement(OfAgreement::SnapshotBeforeCommit)),
-    ),
     Row("forgotten-by-replicas", Placement::Replicated, Place::Clients(OfClients::AnswersForgotten)),
     Row("missed-events-not-told", Placement::Replicated, Place::Space(OfSpace::MissedEventsNotTold)),
     Row("collected-stays", Placement::Replicated, Place::Space(OfSpace::CollectedStays)),

@@ -350,7 +350,29 @@ impl Group {
         }
     }
 
-    fn heal(&mut self) {
+    /// Who leads.
+    pub(crate) fn leader(&self) -> Option<u16> {
+        (0..REPLICAS)
+            .filter(|node| !self.down.contains(node))
+            .find(|node| self.at(*node).and_then(Replicated::standing).is_some_and(|standing| standing.leads))
+    }
+
+    /// Up to where a replica's protocol was given the log.
+    pub(crate) fn applied(&self, node: u16) -> u64 {
+        self.at(node).and_then(Replicated::standing).map_or(0, |standing| standing.applied)
+    }
+
+    /// Whether a replica has the log on its disk, and votes.
+    pub(crate) fn votes(&self, node: u16) -> bool {
+        self.at(node).and_then(Replicated::standing).is_some_and(|standing| standing.votes)
+    }
+
+    /// Nothing that the one says is heard by the other.
+    pub(crate) fn cut(&mut self, from: u16, to: u16) {
+        self.simulation.set_cut(NodeId(from), NodeId(to), true);
+    }
+
+    pub(crate) fn heal(&mut self) {
         for (a, b) in (0..REPLICAS).flat_map(|a| (0..REPLICAS).map(move |b| (a, b))) {
             if a != b {
                 self.simulation.set_cut(NodeId(a), NodeId(b), false);
@@ -358,10 +380,15 @@ impl Group {
         }
     }
 
+    /// A replica ends; one that has ended begins again.
     fn crash(&mut self, node: u16) {
-        if self.down.contains(&node) {
-            return self.restart(node);
+        match self.down.contains(&node) {
+            true => self.restart(node),
+            false => self.end(node),
         }
+    }
+
+    pub(crate) fn end(&mut self, node: u16) {
         self.simulation.crash(NodeId(node), Span::from_millis(1));
         self.down.push(node);
     }
@@ -373,6 +400,11 @@ impl Group {
         let others_whole =
             (0..REPLICAS).filter(|other| *other != node).all(|other| !self.lost.contains(&other));
         let is_lost = others_whole && self.random.below(10) < self.style.lost_disks && self.is_settled(node);
+        self.start(node, is_lost);
+    }
+
+    /// A replica begins a new life, with its disk or without.
+    pub(crate) fn start(&mut self, node: u16, is_lost: bool) {
         if is_lost {
             self.lost.push(node);
         }

@@ -3,6 +3,7 @@
 
 mod founding;
 mod group;
+mod lost_log;
 
 use group::{Group, Style};
 use quintet_contract::Span;

@@ -28,7 +28,7 @@ fn lose_a_leaders_log(style: Style) -> Result<(), String> {
     step_until(&mut group, SOON, |group| group.leader() == Some(heir))?;
     group.cut(heir, third);
     // It does not where all is well: its leader has no majority that knows what its term began with.
-    let _ = step_until(&mut group, Span::from_millis(200), |group| group.votes(lost));
+    comes_to(&mut group, Span::from_millis(200), |group| group.votes(lost));
     group.end(heir);
     group.heal();
     group.go_on(Span::from_secs(1))?;
@@ -39,15 +39,19 @@ fn lose_a_leaders_log(style: Style) -> Result<(), String> {
     group.account(&left)
 }
 
-/// Lets a while pass until this is so.
 fn step_until(group: &mut Group, most: Span, is_so: impl Fn(&Group) -> bool) -> Result<(), String> {
+    comes_to(group, most, is_so).then_some(()).ok_or_else(|| format!("it takes more than {most}"))
+}
+
+/// Lets a while pass until this is so. Whether it is.
+fn comes_to(group: &mut Group, most: Span, is_so: impl Fn(&Group) -> bool) -> bool {
     for _ in 0..most.0 / STEP.0 {
         if is_so(group) {
-            return Ok(());
+            return true;
         }
         group.simulation.run_for(STEP);
     }
-    Err(format!("it takes more than {most}"))
+    false
 }
 
 fn style(seed: u64) -> Style {

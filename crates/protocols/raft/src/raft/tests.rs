@@ -108,7 +108,7 @@ impl One {
 
     /// What it says to another with its next beat, and before.
     fn says_to(&mut self, to: NodeId) -> Vec<What<Fixed>> {
-        self.now = self.now + BEAT;
+        self.now += BEAT;
         self.raft.tick(self.now, &BTreeSet::new());
         let said = core::mem::take(&mut self.raft.effects.said);
         said.into_iter().filter(|said| said.to == to).map(|said| said.message.what).collect()
@@ -116,7 +116,7 @@ impl One {
 
     fn gives_its_vote(&mut self, term: u64, asks_first: bool) -> bool {
         self.raft.effects.said.clear();
-        self.now = self.now + LONG;
+        self.now += LONG;
         self.hear(WHOLE, term, What::Vote { asks_first, last: 99, last_term: term - 1, committed: 0 });
         let is_given = |said: &Said<Fixed>| matches!(said.message.what, What::Voted { given: true, .. });
         self.raft.effects.said.iter().any(is_given)

@@ -74,12 +74,12 @@ where
         let problem = self.strangeness(from, &meet);
         match (&mut self.phase, problem) {
             (Phase::Meeting(_), Some(text)) => self.refuse(text, out),
-            (Phase::Meeting(meeting), None) => {
-                // What an earlier life said is over.
-                if meeting.heard.get(&from).is_none_or(|known| known.life <= meet.life) {
-                    meeting.heard.insert(from, meet);
-                    self.decide(now, out);
-                }
+            // What an earlier life has said is over.
+            (Phase::Meeting(meeting), None)
+                if meeting.heard.get(&from).is_none_or(|known| known.life <= meet.life) =>
+            {
+                meeting.heard.insert(from, meet);
+                self.decide(now, out);
             }
             // Whoever has met another of its group is not the one who is wrong here.
             (Phase::Open(open), Some(text)) if open.met.is_empty() && meet.group != 0 => {

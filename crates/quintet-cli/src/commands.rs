@@ -8,6 +8,7 @@ pub(crate) mod exit_status;
 pub(crate) mod explore;
 pub(crate) mod identity;
 pub(crate) mod init;
+pub(crate) mod isotach;
 pub(crate) mod kernel;
 pub(crate) mod peek;
 pub(crate) mod ps;

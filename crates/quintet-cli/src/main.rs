@@ -53,8 +53,9 @@ mod whole_file;
 use clap::{Parser, Subcommand};
 use commands::cluster::{down, join, leave, rotate, up};
 use commands::{
-    clc, completions, doctor, exit_status, explore, identity, init, kernel, peek, ps, replay, reproduce, run,
-    scope, serve, simulate, slurm_agent, space, status, supervise_child, supervise_job, testbed, token, top,
+    clc, completions, doctor, exit_status, explore, identity, init, isotach, kernel, peek, ps, replay,
+    reproduce, run, scope, serve, simulate, slurm_agent, space, status, supervise_child, supervise_job,
+    testbed, token, top,
 };
 use quintet::{Code, Error};
 use std::process::ExitCode;
@@ -98,6 +99,8 @@ enum Command {
     Serve(serve::Arguments),
     /// Stand between the programs of this machine and a space, so that its server has one connection to the machine
     Kernel(kernel::Arguments),
+    /// Isochrons: operations of several processes at one instant, in one order, without locks
+    Isotach(isotach::Arguments),
     /// Show how a cluster and its space are: machines, workers, tasks, and who waits for whom
     Status(status::Arguments),
     /// List the processes of jobs, on all machines of a cluster
@@ -140,6 +143,8 @@ enum Command {
     #[command(hide = true)]
     SlurmAgent,
     #[command(hide = true)]
+    Philosopher(isotach::SideArguments),
+    #[command(hide = true)]
     LindaLanSide(reproduce::SideArguments),
     #[command(hide = true)]
     BenchSide(bench::SideArguments),
@@ -163,6 +168,7 @@ impl Command {
             Command::SlurmAgent => true,
             Command::Serve(arguments) => arguments.json,
             Command::Kernel(arguments) => arguments.json,
+            Command::Isotach(arguments) => arguments.is_for_a_program(),
             Command::Status(arguments) => arguments.json,
             Command::Ps(arguments) => arguments.json,
             Command::Top(arguments) => arguments.json,
@@ -216,6 +222,8 @@ impl Command {
             | Command::ExitStatus
             | Command::SuperviseChild(_)
             | Command::SuperviseJob(_)
+            | Command::Isotach(_)
+            | Command::Philosopher(_)
             | Command::LindaLanSide(_)
             | Command::BenchSide(_)
             | Command::BenchMemory(_)
@@ -259,6 +267,8 @@ impl Command {
             Command::SuperviseChild(arguments) => Err(supervise_child::run(&arguments)),
             Command::SlurmAgent => slurm_agent::run(),
             Command::SuperviseJob(arguments) => supervise_job::run(&arguments),
+            Command::Isotach(arguments) => isotach::run(&arguments),
+            Command::Philosopher(arguments) => arguments.run(),
             Command::LindaLanSide(arguments) => arguments.run(),
             Command::BenchSide(arguments) => arguments.run(),
             Command::BenchMemory(arguments) => arguments.run(),

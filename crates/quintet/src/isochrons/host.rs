@@ -117,6 +117,8 @@ impl Isonet {
             return Err(super::error::would_wait_for_itself());
         }
         let waited = core.board.wait_for_answers().and_then(|()| end.wait(&core.board));
+        // What this member knows itself says more than what the first one says of it.
+        let waited = waited.map_err(|error| core.board.end().unwrap_or(error));
         self.host.stop();
         waited?;
         match core.board.take_dropped() {

@@ -316,7 +316,13 @@ impl End {
     /// Waits until all members want to end. Once the first one says so, others may be gone.
     pub(super) fn wait(&self, board: &Board) -> Result<(), Error> {
         match self {
-            End::Other(first) => first.call(Bytes::new()).map(drop),
+            End::Other(first) => match first.call(Bytes::new()) {
+                // It has heard of somebody's end before this member has.
+                Err(error) if error.code() == Code::TaskFailed => {
+                    Err(Error::new(Code::PeerDied, error.text()))
+                }
+                other => other.map(drop),
+            },
             End::First(handler, others) => {
                 let mut calls = Vec::new();
                 for _ in 0..*others {

@@ -314,7 +314,8 @@ fn processes_are_told_who_was_killed() {
     let dir = TempDir::new().unwrap();
     let space = dir.join("space");
     let _server = Server::start(&space, &ServeConfig::default()).unwrap();
-    let member = |me| Program::this_test(NAME, format!("{me} {}", space.display())).unwrap().spawn().unwrap();
+    let program = |me| Program::this_test(NAME, format!("{me} {}", space.display())).unwrap();
+    let member = |me| program(me).env("TMPDIR", dir.path()).spawn().unwrap();
     let mut members: Vec<_> = (0..3).map(member).collect();
     for member in &members {
         member.output().wait_for("joined", LONG).expect("it joins");

@@ -15,6 +15,10 @@ struct PackageReadme;
 struct Guide;
 
 #[cfg(doctest)]
+#[doc = include_str!("../../../docs/isochrons.md")]
+struct Isochrons;
+
+#[cfg(doctest)]
 #[doc = include_str!("../../../docs/testbed.md")]
 struct Testbeds;
 

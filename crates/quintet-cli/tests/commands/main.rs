@@ -14,6 +14,7 @@ mod explore_model;
 mod frozen;
 mod hosts;
 mod identity;
+mod isotach;
 mod job;
 mod kept_spaces;
 mod kernel;

@@ -69,7 +69,7 @@ pub(super) struct Host {
     threads: Mutex<Vec<JoinHandle<()>>>,
     /// The process whose threads they are.
     process: u32,
-    _folder: Option<Folder>,
+    folder: Option<Folder>,
 }
 
 impl Isonet {
@@ -166,8 +166,12 @@ impl Host {
         };
         threads.push(spawn("quintet-isonet", node, Arc::clone(&core))?);
         let (threads, process) = (Mutex::new(threads), std::process::id());
-        let host = Host { core, members, end: met.end, switch, threads, process, _folder: folder };
+        let mut host = Host { core, members, end: met.end, switch, threads, process, folder };
         host.core.board.wait_for_links(until)?;
+        // Nobody looks for another member any more: one that is killed from here on leaves nothing behind. The token manager may still be looked for.
+        if host.switch.is_none() {
+            host.folder.take();
+        }
         Ok(Isonet { host: Arc::new(host) })
     }
 

@@ -195,15 +195,20 @@ impl Table {
 
     /// Has all end, and hears what they did.
     fn end(&mut self) -> Result<(), Error> {
-        self.philosophers.values_mut().for_each(|(_, input)| drop(input.take()));
-        while self.heard.gone.len() < self.philosophers.len() {
-            let Ok(event) = self.events.recv() else { break };
-            self.take(event)?;
-        }
+        self.wait_for_ends()?;
         let silent = self.philosophers.keys().find(|member| !self.heard.complete.contains(member));
         let Some(member) = silent else { return Ok(()) };
         let why = self.heard.halted.get(member).map_or("it has ended by itself", String::as_str);
         Err(Error::new(Code::PeerDied, format!("philosopher {member} has not told what it did: {why}")))
+    }
+
+    fn wait_for_ends(&mut self) -> Result<(), Error> {
+        self.philosophers.values_mut().for_each(|(_, input)| drop(input.take()));
+        while !self.philosophers.keys().all(|member| self.heard.gone.contains(member)) {
+            let Ok(event) = self.events.recv() else { break };
+            self.take(event)?;
+        }
+        Ok(())
     }
 
     /// Checks what all did, and says how it was.
@@ -237,7 +242,7 @@ impl Table {
 
     /// Kills one, and hears what the others say.
     fn lose_one(&mut self, is_for_a_program: bool) -> Result<ExitCode, Error> {
-        let last = self.philosophers.len() as u16 - 1;
+        let last = *self.philosophers.last_key_value().expect("there are two at least").0;
         drop(self.philosophers.remove(&last));
         while self.heard.halted.len() < self.philosophers.len() {
             match self.events.recv() {
@@ -245,6 +250,7 @@ impl Table {
                 Ok(event) => self.take(event)?,
             }
         }
+        self.wait_for_ends()?;
         if !is_for_a_program {
             for (member, text) in &self.heard.halted {
                 print_line(format_args!("philosopher {member}: {text}"))?;

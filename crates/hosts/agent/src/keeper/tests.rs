@@ -1,12 +1,16 @@
 use super::*;
 use crate::record::Peer;
+use crate::space::{ServedSpace, StartSpace};
 use quintet_contract::{Incarnation, Input, Outbox, Protocol, Time};
 use quintet_identity::create;
-use quintet_membership::{Member, Suspicion};
+use quintet_link::LinkAddress;
+use quintet_membership::{KeptSpace, Member, Suspicion};
 use quintet_runtime::{Instance, Node, Services};
 use quintet_testbed::TempDir;
+use quintet_tuple_space::CodeGrants;
 use std::path::Path;
 use std::sync::Mutex;
+use std::sync::mpsc::{TryRecvError, channel};
 
 /// How node 1 proves who it is.
 const OTHER: Identity = Identity([1; 32]);
@@ -266,4 +270,48 @@ fn who_was_out_of_touch_has_the_view_confirmed_again() {
     assert_eq!(asked(&keeper), 1);
     keeper.hear(News { number: 3, is_stale: false, ..News::default() });
     assert_eq!(asked(&keeper), 1, "once at a time");
+}
+
+/// A space that is served as far as its agent sees.
+struct Served;
+
+impl ServedSpace for Served {
+    fn keep_connections_of(&self, _: Box<dyn Fn(&Identity) -> bool + Send>) {}
+
+    fn grant_code(&self, _: &CodeGrants) {}
+
+    fn failure(&self) -> Option<String> {
+        None
+    }
+}
+
+#[test]
+fn a_view_that_could_not_be_written_down_is_not_followed_with_the_spaces_that_it_says() {
+    let folder = TempDir::new().expect("a temporary directory");
+    let mut keeper = keeper(folder.path(), 4, Arc::new(|_| {}));
+    let (serves, served) = channel();
+    let start: StartSpace = Arc::new(move |plan| {
+        serves.send(plan.kept.expect("it is kept").name).expect("the test goes on");
+        Ok(Box::new(Served))
+    });
+    let agent = LinkAddress::Tls { host: "127.0.0.1".to_owned(), port: 7400, credentials: None };
+    let (inbox, _news) = channel();
+    let (lab, told) = (keeper.folder.clone(), Arc::clone(&keeper.told));
+    let (credentials, admission) = (keeper.credentials.clone(), keeper.admission.clone());
+    keeper.kept = Some(KeptSpaces::new(start, agent, &lab, &credentials, &admission, told, inbox));
+    let mut with_space = view(5, &[0, 1]);
+    let (replicas, replaced) = (vec![NodeId(0)], BTreeMap::new());
+    let space = KeptSpace { number: 5, slot: 0, replicas, max_bytes: 1 << 20, max_tuples: 100, replaced };
+    with_space.spaces.insert("orders".to_owned(), space);
+
+    let full = keeper.folder.join(".agent.toml.new");
+    std::os::unix::fs::symlink("/dev/full", &full).expect("nothing is there");
+    keeper.see(with_space);
+    assert_eq!(remembered(&keeper).0, 4);
+    assert_eq!(served.try_recv(), Err(TryRecvError::Empty), "the next agent here would not know of it");
+    std::fs::remove_file(&full).expect("it is there");
+    keeper.write_record();
+    keeper.keep_spaces();
+    assert_eq!(remembered(&keeper).0, 5);
+    assert_eq!(served.recv_timeout(std::time::Duration::from_secs(60)).as_deref(), Ok("orders"));
 }

@@ -7,18 +7,21 @@ use quintet_tuple_space::EXPIRY_BYTES;
 
 /// In how long: soon, while others ask for it, and not within any run.
 const SPANS: [Span; 3] = [Span::from_millis(2), Span::from_millis(15), Span::from_secs(10_000)];
-/// Of so many tuples one expires.
-const ONE_OF: u64 = 3;
 
-/// Whether tuples of a run expire. Which of them do follows from their numbers, so that no choice is made for it.
+/// In how long those tuples of a run expire that do: every second one, so that no choice is made for it.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) struct Expiring(pub(crate) bool);
+pub(crate) struct Expiring(Option<Span>);
 
 impl Expiring {
+    /// In a run with this key: none in three of four.
+    pub(crate) fn in_run(key: u64) -> Expiring {
+        let which = usize::try_from(key / 4 % SPANS.len() as u64).expect("a few");
+        Expiring((key % 4 == 1).then_some(SPANS[which]))
+    }
+
     /// In how long after it was put a tuple expires.
     pub(crate) fn of(self, item: Item) -> Option<Span> {
-        let which = usize::try_from(item.number / ONE_OF % SPANS.len() as u64).expect("a few");
-        (self.0 && item.number.is_multiple_of(ONE_OF)).then_some(SPANS[which])
+        self.0.filter(|_| !item.number.is_multiple_of(2))
     }
 
     /// Bytes for which it counts in the space.

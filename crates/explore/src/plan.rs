@@ -148,9 +148,9 @@ impl Plan {
         self.key.is_multiple_of(3)
     }
 
-    /// Which tuples expire: none in three of four runs.
+    /// Which tuples expire, and in how long.
     pub(crate) fn expiring(&self) -> Expiring {
-        Expiring(self.key % 4 == 1)
+        Expiring::in_run(self.key)
     }
 
     /// Whether every request that waits, waits for a tuple only: none for room in its client's link, which messages see to, and none

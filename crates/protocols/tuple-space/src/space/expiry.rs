@@ -31,7 +31,7 @@ impl Space {
     pub(super) fn drop_expiry(&mut self, place: Place) {
         let entry = self.stores.entry(place);
         if let Some(due) = entry.expiry() {
-            self.timers.remove(due, entry.order);
+            self.timers.remove_tuple(due, entry.order, place);
         }
     }
 

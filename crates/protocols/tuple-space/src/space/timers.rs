@@ -20,35 +20,47 @@ pub(super) enum Timer {
     Tuple(Place),
 }
 
+impl Timer {
+    /// The number of the place of a tuple, from 1; 0 for anything else.
+    fn place(self) -> u64 {
+        if let Timer::Tuple(place) = self { place.number().saturating_add(1) } else { 0 }
+    }
+}
+
 /// All of it, by time and then by age. Every operation is O(log n).
 #[derive(Debug, Default)]
-pub(super) struct Timers(BTreeMap<(Time, u64), Timer>);
+pub(super) struct Timers(BTreeMap<(Time, u64, u64), Timer>);
 
 impl Timers {
     /// The time of the first thing.
     pub(super) fn first(&self) -> Option<Time> {
-        self.0.first_key_value().map(|((time, _), _)| *time)
+        self.0.first_key_value().map(|((time, ..), _)| *time)
     }
 
     /// `order` is the age of what happens: a number nothing else has.
     pub(super) fn add(&mut self, time: Time, order: u64, due: Timer) {
-        self.0.insert((time, order), due);
+        self.0.insert((time, order, due.place()), due);
     }
 
     /// Calls it off.
     pub(super) fn remove(&mut self, time: Time, order: u64) {
-        self.0.remove(&(time, order));
+        self.0.remove(&(time, order, 0));
+    }
+
+    /// The same of a tuple, at its place: another manager may have sent one of an age that is here already.
+    pub(super) fn remove_tuple(&mut self, time: Time, order: u64, place: Place) {
+        self.0.remove(&(time, order, Timer::Tuple(place).place()));
     }
 
     /// The leases that are due.
     pub(super) fn due_leases(&self, now: Time) -> Vec<u64> {
-        let due = self.0.range(..=(now, u64::MAX)).map(|(_, due)| due);
+        let due = self.0.range(..=(now, u64::MAX, u64::MAX)).map(|(_, due)| due);
         due.filter_map(|due| if let Timer::Lease(lease) = due { Some(*lease) } else { None }).collect()
     }
 
     /// Whether this is to happen then.
     pub(super) fn has(&self, time: Time, order: u64, due: Timer) -> bool {
-        self.0.get(&(time, order)) == Some(&due)
+        self.0.get(&(time, order, due.place())) == Some(&due)
     }
 
     /// How much is to happen, but for tuples that expire. O(n).

@@ -138,6 +138,11 @@ impl Board {
         self.state().end()
     }
 
+    /// Why this member has left by itself, if it has.
+    pub(super) fn left(&self) -> Option<Error> {
+        self.state().ended.clone()
+    }
+
     /// Whether an isochron has its answer, or gets none.
     pub(super) fn is_answered(&self, token: Token) -> bool {
         let state = self.state();

@@ -106,9 +106,11 @@ impl Isonet {
         self.host.core.board.take_witness()
     }
 
-    /// Waits until all isochrons of this member are executed and all members close, and ends.
+    /// Waits until all isochrons of this member are executed, all members close, and its handlers have had all that was for them; and ends. It cannot be closed again
+    /// ([`Code::Closed`]).
     ///
     /// # Errors
+    /// [`Code::TaskFailed`], [`Code::NoHandler`]: a handler of this member panicked, or there is none for a message.
     /// [`Code::PeerDied`], [`Code::Malformed`]: a member went before, or broke the protocol. [`Code::BadValue`]: an isochron was dropped that was neither
     /// executed, begun nor abandoned; a handler would wait for itself. The lab's own. Ended is it in any case but the last but one.
     pub fn close(&self) -> Result<(), Error> {
@@ -119,8 +121,14 @@ impl Isonet {
         let waited = core.board.wait_for_answers().and_then(|()| end.wait(&core.board));
         // What this member knows itself says more than what the first one says of it.
         let waited = waited.map_err(|error| core.board.end().unwrap_or(error));
+        if waited.is_ok() {
+            // All that is for handlers here is on its way to them: the thread ends behind it.
+            self.host.end_threads();
+        }
+        let left = core.board.left();
         self.host.stop();
         waited?;
+        left.map_or(Ok(()), Err)?;
         match core.board.take_dropped() {
             Some(operations) => Err(super::error::of_misuse(&Misuse::NeverEnded { operations })),
             None => Ok(()),
@@ -176,13 +184,19 @@ impl Host {
     }
 
     fn stop(&self) {
+        if self.process == std::process::id() {
+            self.core.board.ended(Error::new(Code::Closed, "this isonet was closed"));
+        }
+        self.end_threads();
+    }
+
+    fn end_threads(&self) {
         let threads = core::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
         if self.process != std::process::id() {
             // Not dropped either: the system would look for the threads.
             std::mem::forget(threads);
             return;
         }
-        self.core.board.ended(Error::new(Code::Closed, "this isonet was closed"));
         self.core.node.stop();
         self.switch.iter().for_each(NodeHandle::stop);
         // A handler that drops the last handle is on a thread that ends behind it.

@@ -20,6 +20,9 @@ const LONG: Duration = Duration::from_secs(60);
 const X: Variable = Variable(1);
 const Y: Variable = Variable(2);
 
+/// What a handler was given: from whom, and what.
+type Log = Arc<Mutex<Vec<(u16, Vec<u8>)>>>;
+
 /// A space and as many labs as members, each with a connection of its own.
 struct Job {
     labs: Vec<Lab>,
@@ -82,7 +85,7 @@ fn read(member: &Isonet, variable: Variable) -> u64 {
 #[test]
 fn all_members_are_told_the_same_in_the_same_order_and_their_witness_is_one_order() {
     let job = Job::of(3);
-    let logs: Vec<Arc<Mutex<Vec<(u16, Vec<u8>)>>>> = (0..3).map(|_| Arc::default()).collect();
+    let logs: Vec<Log> = (0..3).map(|_| Arc::default()).collect();
     let members = job.join(|me, builder| {
         let log = Arc::clone(&logs[usize::from(me)]);
         let note = move |message: &quintet::Received<'_>| {

@@ -5,7 +5,7 @@
 //! A transfer is an isochron: the same message to every branch, executed by all at one instant of logical time, in one order. So each branch refuses the same transfers, those
 //! for which the account has too little by then, and in the end all books are alike.
 
-use quintet::{Code, Error, Job, Lab, Received};
+use quintet::{Code, Error, Job, Lab, Received, template, tuple};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
@@ -28,7 +28,7 @@ fn main() -> Result<(), Error> {
                 u16::try_from(number).map_err(|_| Error::new(Code::BadValue, "too many workers"))
             };
             let book = branch(&lab, fits(rank)?, fits(workers)?)?;
-            println!("branch {rank}: {book:?}");
+            lab.space().out(tuple!["book", format!("{book:?}")])?;
         }
         (None, 0) => {
             let lab = &lab;
@@ -48,7 +48,12 @@ fn main() -> Result<(), Error> {
                 books[0].refused
             );
         }
-        (None, _) => {}
+        (None, workers) => {
+            let books = (0..workers).map(|_| lab.space().take(&template!["book", ?str]));
+            let books = books.collect::<Result<Vec<_>, Error>>()?;
+            assert!(books.iter().all(|book| *book == books[0]), "all books are alike: {books:?}");
+            println!("bank: ok, {workers} branches in processes of their own");
+        }
     }
     Ok(())
 }

@@ -20,10 +20,12 @@
 //! | [`ANNOUNCE`] | 8 | node, its manager | view u32, and to the end: rank u64, receivers |
 //! | [`TOKEN`] | 9 | manager, manager | view u32, number u64, is complete u8, and to the end: pulse u64, sender u16, rank u64, receivers |
 //! | [`MARKERS`] | 10 | manager, its node | view u32, and to the end: pulse u64, sender u16, rank u64 |
-//! | [`INSTALL`] | 11 | program, node; program, manager | view u32, cut: a stamp, executed u64, the topology's text (length u32); answered by `INSTALLED` or `REFUSED` |
+//! | [`NEXT_VIEW`] | 11 | program, node; program, manager | view u32, the topology's text (length u32); answered by `INSTALLED` or `REFUSED` |
 //! | [`INSTALLED`] | 12 | node, program; manager, program | |
 //! | [`SENT`] | 13 | node, node; node, program | answers `PLAIN`: the receiver's program has it |
 //! | [`RECEIVED`] | 14 | node, the sender's manager | view u32, and to the end: sender u16, rank u64 |
+//! | [`CUT`] | 15 | node, node | view u32, next view u32, a [`CutStep`]: tag u8, 0 gather, 1 report, 2 prefix, 3 held, 4 begun; of 1 and 2 is complete u8, and to the end: pulse u64, sender u16, rank u64 |
+//! | [`FAREWELL`] | 16 | manager, its node | view u32, is complete u8, and to the end: pulse u64, sender u16, rank u64 |
 //!
 //! Operations are counted (u16). Each is a tag u8 and: 0 message, to u16, handler u32, bytes (length u32); 1 read, variable u32; 2 write, variable u32,
 //! value (length u32); 3 reservation, variable u32; 4 value of a reserved place, as a write. Values are counted (u16): tag u8, 0 and the value
@@ -31,12 +33,15 @@
 //! and how far behind it u32.
 
 mod calls;
+mod cut;
 mod entries;
 mod operations;
 #[cfg(test)]
 mod tests;
 
-pub use calls::{Completed, Delivered, Halt, HaltCause, Halted, Install, Plain, ReadValue, Refusal};
+pub use calls::{Completed, Delivered, Halt, HaltCause, Halted, NextView, Plain, ReadValue, Refusal};
+pub(crate) use cut::pieces;
+pub use cut::{Cut, CutStep, Farewell};
 pub use entries::{Announced, Executed, Ordered, Token};
 pub(crate) use entries::{Batch, write_announced, write_entry, write_marker};
 pub use entries::{read_announcements, read_markers, read_received, read_token};
@@ -69,7 +74,7 @@ pub const TOKEN: Kind = ISOTACH.kind(9);
 /// What a node is to execute next, in this order: the ends of the pulses that are significant to it.
 pub const MARKERS: Kind = ISOTACH.kind(10);
 /// A new view.
-pub const INSTALL: Kind = ISOTACH.kind(11);
+pub const NEXT_VIEW: Kind = ISOTACH.kind(11);
 /// It has begun.
 pub const INSTALLED: Kind = ISOTACH.kind(12);
 /// A plain message has arrived.
@@ -77,10 +82,17 @@ pub const SENT: Kind = ISOTACH.kind(13);
 
 /// Parts that a node has, and whose they are.
 pub const RECEIVED: Kind = ISOTACH.kind(14);
+/// How those who are left agree on what their view executes.
+pub const CUT: Kind = ISOTACH.kind(15);
+/// What a token manager knows when its view ends.
+pub const FAREWELL: Kind = ISOTACH.kind(16);
 
 /// The view that a frame says it is of, where frames of its kind do.
 pub(crate) fn view_of(frame: Frame<'_>) -> Option<View> {
-    let has_view = matches!(frame.kind, PART | RECEIVED | EXECUTED | ANNOUNCE | TOKEN | MARKERS | HALTED);
+    let has_view = matches!(
+        frame.kind,
+        PART | RECEIVED | EXECUTED | ANNOUNCE | TOKEN | MARKERS | HALTED | CUT | FAREWELL
+    );
     let bytes = frame.body.first_chunk::<4>().filter(|_| has_view)?;
     Some(View(u32::from_le_bytes(*bytes)))
 }
@@ -104,6 +116,8 @@ pub fn name_of(kind: Kind) -> Option<&'static str> {
         "view of isochrons installed",
         "plain message arrived",
         "parts received",
+        "cut of a view",
+        "end of a view",
     ];
     names.get(usize::from(kind.0.checked_sub(SUBMIT.0)?)).copied()
 }
@@ -111,7 +125,7 @@ pub fn name_of(kind: Kind) -> Option<&'static str> {
 /// Whether a frame of this kind is answered exactly once, under its token.
 #[must_use]
 pub fn is_request(kind: Kind) -> bool {
-    matches!(kind, SUBMIT | PART | PLAIN | INSTALL)
+    matches!(kind, SUBMIT | PART | PLAIN | NEXT_VIEW)
 }
 
 /// Whether a frame of this kind answers a request.

@@ -1,8 +1,9 @@
 //! What the fuzz targets run, so that tests can run the same on a kept corpus. Not for programs.
 
 use crate::codec::{
-    self, COMPLETED, Completed, DELIVERED, Delivered, Executed, Halted, INSTALL, INSTALLED, Install, MARKERS,
-    PART, PLAIN, Part, Plain, REFUSED, Refusal, SENT, SUBMIT, TOKEN,
+    self, COMPLETED, CUT, Completed, Cut, CutStep, DELIVERED, Delivered, Executed, Farewell, Halted,
+    INSTALLED, MARKERS, NEXT_VIEW, NextView, Ordered, PART, PLAIN, Part, Plain, REFUSED, Refusal, SENT,
+    SUBMIT, TOKEN,
 };
 use crate::{
     Isonet, ManagerConfig, Node, NodeConfig, Operation, Pulse, Rank, ReadValue, Shape, Stamp, TokenManager,
@@ -28,7 +29,9 @@ pub fn decode(bytes: &[u8]) {
     again::<Halted>(bytes);
     again::<Plain<'_>>(bytes);
     again::<Delivered<'_>>(bytes);
-    again::<Install<'_>>(bytes);
+    again::<NextView<'_>>(bytes);
+    again::<Cut>(bytes);
+    again::<Farewell>(bytes);
     let _ = codec::read_operations(&mut Reader::new(bytes));
     let _ = codec::read_announcements(bytes);
     let _ = codec::read_received(bytes);
@@ -71,7 +74,7 @@ pub fn drive(bytes: &[u8]) {
     while let Ok([what, number]) = reader.array() {
         let peer = NodeId(1 + u16::from(number % 2));
         let of = |port| Address { node: peer, port };
-        match what % 13 {
+        match what % 14 {
             0 => driven.submit(number),
             1 => driven.raw(&mut reader, of(PORT_ISOTACH), NODE),
             2 => driven.raw(&mut reader, of(PORT_ISOTACH), MANAGER),
@@ -82,7 +85,8 @@ pub fn drive(bytes: &[u8]) {
             7 => driven.token(number),
             8 => driven.executed(peer, number),
             9 => driven.down(of(PORT_ISOTACH)),
-            10 => driven.install(number),
+            10 => driven.next_view(number),
+            13 => driven.cut(peer, number),
             12 => driven.raw(&mut reader, MANAGER, NODE),
             _ => driven.give(MANAGER, Input::Wake),
         }
@@ -155,7 +159,7 @@ impl Driven {
     fn raw(&mut self, reader: &mut Reader<'_>, from: Address, to: Address) {
         let (Ok(kind), Ok(len)) = (reader.u8(), reader.u8()) else { return };
         let body = reader.bytes(usize::from(len).min(reader.left())).expect("as many as there are");
-        let kind = Kind(SUBMIT.0 + kind % 16);
+        let kind = Kind(SUBMIT.0 + kind % 17);
         if from == CALLERS {
             return self.ask(to, kind, body);
         }
@@ -206,28 +210,64 @@ impl Driven {
         self.give(MANAGER, Input::Peer(peer, &change));
     }
 
-    /// The next view, with all or without node 1, cut where the node is.
-    fn install(&mut self, number: u8) {
-        let topology = ["switch a at 0: 0 1\nswitch b at 2: 2\nwire a b\n", "switch a at 0: 0\n"]
+    /// The next view, with all or without node 1, at the node, the manager or both.
+    fn next_view(&mut self, number: u8) {
+        let topology = ["switch a at 0: 0 1\nswitch b at 2: 2\nwire a b\n", "switch a at 0: 0 2\n"]
             [usize::from(number % 2)];
-        let view = View(self.node.view().0 + 1);
-        let Stamp { pulse, .. } = self.node.place().stamp;
-        let cut = Stamp { pulse: Pulse(pulse.0 + u64::from(number / 64)), ..self.node.place().stamp };
-        let body = encode_to_vec(&Install { view, cut, executed: Rank(u64::from(number / 16)), topology });
-        self.ask(NODE, INSTALL, &body);
-        self.ask(MANAGER, INSTALL, &body);
+        let view = View(self.node.view().0 + 1 + u32::from(number / 64));
+        let body = encode_to_vec(&NextView { view, topology });
+        if number & 2 == 0 {
+            self.ask(NODE, NEXT_VIEW, &body);
+        }
+        if number & 4 == 0 {
+            self.ask(MANAGER, NEXT_VIEW, &body);
+        }
+    }
+
+    /// A step of the cut, said by another node: the number says which, for which view, and how far it is known.
+    fn cut(&mut self, from: NodeId, number: u8) {
+        let next = View(self.node.view().0 + 1 + u32::from(number / 128));
+        let known = |pulse: u8| Ordered {
+            pulse: Pulse(pulse.into()),
+            sender: from,
+            rank: Rank(u64::from(number / 8)),
+        };
+        let is_complete = number & 1 == 0;
+        let step = match number / 2 % 5 {
+            0 => CutStep::Report { is_complete, known: Vec::new() },
+            1 => CutStep::Report { is_complete, known: vec![known(number / 16)] },
+            2 => CutStep::Prefix { is_complete, order: vec![known(9)] },
+            3 => CutStep::Held,
+            _ if is_complete => CutStep::Gather,
+            _ => CutStep::Begun,
+        };
+        let body = encode_to_vec(&Cut { view: self.node.view(), next, step });
+        let from = Address { node: from, port: PORT_ISOTACH };
+        self.give(NODE, Input::Frame(from, Frame::new(CUT, Token(0), &body)));
     }
 }
 
 /// Inputs of [`drive`] that reach far: for the stored corpus.
 #[must_use]
 pub fn seeds() -> Vec<(&'static str, Vec<u8>)> {
-    let (submit, part, announce, token, executed, down, install, wake) = (0, 5, 6, 7, 8, 9, 10, 11);
+    let (submit, part, announce, token, executed, down, next_view, wake) = (0, 5, 6, 7, 8, 9, 10, 11);
+    let cut = 13;
     let local = [[submit, 8], [submit, 9], [submit, 10], [submit, 11], [submit, 9], [submit, 12]];
     let remote = [[submit, 1], [wake, 0], [part, 1], [announce, 1], [wake, 0], [token, 3], [token, 3]];
     let answered = [[submit, 16], [token, 3], [token, 3], [token, 3], [executed, 5], [submit, 9]];
     let dies =
-        [[part, 0], [part, 1], [announce, 0], [wake, 0], [token, 3], [down, 0], [install, 1], [submit, 8]];
+        [[part, 0], [part, 1], [announce, 0], [wake, 0], [token, 3], [down, 0], [next_view, 1], [submit, 8]];
+    let changes = [
+        [part, 1],
+        [next_view, 1],
+        [part, 2],
+        [cut, 1],
+        [cut, 0],
+        [cut, 7],
+        [cut, 6],
+        [submit, 8],
+        [next_view, 0],
+    ];
     let raw = [
         1,
         0,
@@ -258,6 +298,7 @@ pub fn seeds() -> Vec<(&'static str, Vec<u8>)> {
         ("remote", remote.concat()),
         ("answered", answered.concat()),
         ("dies", dies.concat()),
+        ("changes", changes.concat()),
         ("raw", raw.to_vec()),
     ]
 }
@@ -277,6 +318,8 @@ pub fn bodies() -> Vec<(&'static str, Vec<u8>)> {
     let place = crate::Place { stamp, behind: 1 };
     let (rank, values) = (Rank(9), vec![ReadValue::Value(value()), ReadValue::Aborted]);
     let halt = crate::Halt { node: NodeId(3), cause: crate::HaltCause::Misbehaved };
+    let cut = |step| encode_to_vec(&Cut { view: View(1), next: View(2), step });
+    let known = vec![Ordered { pulse: Pulse(7), sender: NodeId(2), rank }];
     let topology = "switch a at 0: 0 1 # two\nswitch b at 2: 2\nwire a b\n";
     let marker = [&7u64.to_le_bytes()[..], &2u16.to_le_bytes(), &9u64.to_le_bytes()].concat();
     let receivers = [2, 0, 0, 0, 1, 0];
@@ -292,7 +335,13 @@ pub fn bodies() -> Vec<(&'static str, Vec<u8>)> {
             "delivered",
             encode_to_vec(&Delivered { place, sender: NodeId(2), rank, handler: 7, bytes: b"in order" }),
         ),
-        ("install", encode_to_vec(&Install { view: View(2), cut: stamp, executed: rank, topology })),
+        ("next view", encode_to_vec(&NextView { view: View(2), topology })),
+        ("gather", cut(CutStep::Gather)),
+        ("report", cut(CutStep::Report { is_complete: true, known: known.clone() })),
+        ("prefix", cut(CutStep::Prefix { is_complete: false, order: known.clone() })),
+        ("held", cut(CutStep::Held)),
+        ("farewell", encode_to_vec(&Farewell { view: View(1), is_complete: true, known })),
+        ("minority", encode_to_vec(&Refusal::Minority { view: View(2), left: 1, of: 3 })),
         ("announcements", [&view[..], &9u64.to_le_bytes(), &receivers].concat()),
         ("received", [&view[..], &2u16.to_le_bytes(), &9u64.to_le_bytes()].concat()),
         ("markers", [&view[..], &marker].concat()),
@@ -317,7 +366,13 @@ mod tests {
         );
         assert!(Refusal::decode_all(body("misuse")).is_ok() && Halted::decode_all(body("halted")).is_ok());
         assert!(Plain::decode_all(body("plain")).is_ok() && Delivered::decode_all(body("delivered")).is_ok());
-        assert!(Install::decode_all(body("install")).is_ok());
+        assert!(
+            NextView::decode_all(body("next view")).is_ok() && Farewell::decode_all(body("farewell")).is_ok()
+        );
+        assert!(
+            ["gather", "report", "prefix", "held"].iter().all(|name| Cut::decode_all(body(name)).is_ok())
+        );
+        assert!(Refusal::decode_all(body("minority")).is_ok());
         assert_eq!(codec::read_announcements(body("announcements")).map(|(_, list)| list.len()), Ok(1));
         assert_eq!(codec::read_received(body("received")).map(|(_, list)| list.len()), Ok(1));
         assert_eq!(codec::read_markers(body("markers")).map(|(_, list)| list.len()), Ok(1));

@@ -36,6 +36,11 @@ impl Lane {
         }
     }
 
+    /// What waited on another lane to the same address goes behind what waits here.
+    pub(crate) fn follow(&mut self, mut other: Lane) {
+        self.ahead.append(&mut other.ahead);
+    }
+
     pub(crate) fn push_part(&mut self, rank: Rank, frame: OwnedFrame) {
         self.parts.push_back((rank, frame));
     }

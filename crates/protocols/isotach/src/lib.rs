@@ -32,7 +32,8 @@
 //! | `topology.rs`, `isonet.rs` | [`Topology`]: switches and nodes; [`Isonet`]: that, and the shared variables |
 //! | `codec.rs` | every frame |
 //! | `manager.rs`, `siu.rs` | [`TokenManager`]; the stamps of its nodes |
-//! | `node.rs` | [`Node`]; `node/submit.rs` its own isochrons, `node/execute.rs` everybody's, `node/view.rs` a new view |
+//! | `node.rs` | [`Node`]; `node/submit.rs` its own isochrons, `node/execute.rs` everybody's, `node/change.rs` and `node/view.rs` a new view |
+//! | `cut.rs` | what a view that ends executes, of all that those who are left know |
 //! | `memory.rs` | copies of variables, reserved places |
 //! | `lane.rs`, `fence.rs`, `tally.rs` | what waits for room; which frames are of the view; who floods |
 //! | `witness.rs` | [`check`]: whether what nodes did is what isochrons promise |
@@ -42,6 +43,7 @@
 
 pub mod codec;
 mod config;
+mod cut;
 mod defect;
 mod fence;
 pub mod fuzzing;

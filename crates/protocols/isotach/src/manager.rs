@@ -8,8 +8,8 @@ mod tokens;
 mod view;
 
 use crate::codec::{
-    ANNOUNCE, Announced, Batch, HALTED, Halt, HaltCause, Halted, INSTALL, MARKERS, Ordered, RECEIVED, TOKEN,
-    read_announcements, read_received, read_token, write_marker,
+    ANNOUNCE, Announced, Batch, HALTED, Halt, HaltCause, Halted, MARKERS, NEXT_VIEW, Ordered, RECEIVED,
+    TOKEN, read_announcements, read_received, read_token, write_marker,
 };
 use crate::config::ManagerConfig;
 use crate::defect::seeded;
@@ -26,7 +26,7 @@ use quintet_contract::{
 use quintet_wire::encode_to_vec;
 use quintet_wire::registry::{PORT_CALLERS, PORT_ISOTACH, PORT_TOKEN_MANAGER};
 use stability::Stability;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use tokens::Neighbour;
 
 /// The token manager of one switch.
@@ -45,11 +45,15 @@ pub struct TokenManager {
     wanted: u64,
     neighbours: Vec<Neighbour>,
     nodes: BTreeMap<NodeId, Attached>,
+    /// What nodes that were at this switch in the view before have not taken of it.
+    last_words: BTreeMap<Address, Lane>,
     /// What nodes of this switch execute in pulses that have not ended, and which of them.
     calendar: BTreeMap<Ordered, Vec<NodeId>>,
     scheduled: Tally,
-    /// Why nothing is ordered any more.
+    /// Why the nodes here execute nothing any more in this view.
     halt: Option<Halt>,
+    /// Who broke the protocol in this view, and is heard no more.
+    cut_off: BTreeSet<Address>,
     /// What the program of this node was answered, and has not taken.
     answers: Lane,
     asked_by: Option<Address>,
@@ -114,9 +118,11 @@ impl TokenManager {
             wanted: 0,
             neighbours,
             nodes,
+            last_words: BTreeMap::new(),
             calendar: BTreeMap::new(),
             scheduled: Tally::default(),
             halt: None,
+            cut_off: BTreeSet::new(),
             answers: Lane::default(),
             asked_by: None,
             woken: None,
@@ -136,7 +142,7 @@ impl TokenManager {
         self.config.view
     }
 
-    /// Why nothing is ordered any more, if that is so.
+    /// Why the nodes of its switch execute nothing any more, if that is so.
     #[must_use]
     pub fn halt(&self) -> Option<Halt> {
         self.halt
@@ -230,9 +236,6 @@ impl TokenManager {
 
     /// Ends as many pulses as can end.
     fn advance(&mut self) {
-        if self.halt.is_some() {
-            return;
-        }
         while self.clock < self.wanted && self.neighbours.iter().all(|one| one.received >= self.clock) {
             self.clock += 1;
             self.counters.pulses += 1;
@@ -272,6 +275,10 @@ impl TokenManager {
 
     fn flush(&mut self, out: &mut dyn Outbox) {
         let mut lost = None;
+        self.last_words.retain(|to, lane| {
+            // Who takes no frame of this size learns nothing, and is none of this view for long.
+            lane.flush(*to, out).is_ok() && !lane.is_empty()
+        });
         if let Some(to) = self.asked_by {
             // Answers are a few bytes, which every way takes.
             let _ = self.answers.flush(to, out);
@@ -294,7 +301,8 @@ impl TokenManager {
         }
     }
 
-    /// Orders nothing any more in this view, and says so to all that wait for it.
+    /// Has all that wait for it execute nothing any more in this view. What they have sent is put into order all the same: the more of it has its place, the
+    /// more the next view finds it.
     fn stop(&mut self, halt: Halt) {
         if self.halt.is_some() {
             return;
@@ -307,13 +315,13 @@ impl TokenManager {
     }
 
     fn take(&mut self, now: Time, from: Address, frame: Frame<'_>, out: &mut dyn Outbox) {
-        if frame.kind == INSTALL && from.port == PORT_CALLERS {
-            return self.install(now, from, frame, out);
+        if frame.kind == NEXT_VIEW && from.port == PORT_CALLERS {
+            return self.next_view(now, from, frame, out);
         }
         let passage = self.fence.passage(from, frame);
         let taken = match frame.kind {
             _ if passage == Passage::Flood => Err(Broken),
-            _ if passage == Passage::Not || self.halt.is_some() => Ok(()),
+            _ if passage == Passage::Not || self.cut_off.contains(&from) => Ok(()),
             ANNOUNCE => self.announced(from, frame.body),
             RECEIVED => self.received(from, frame.body),
             TOKEN => read_token(frame.body).map_err(|_| Broken).and_then(|token| self.token(from, token)),
@@ -321,6 +329,7 @@ impl TokenManager {
             _ => Err(Broken),
         };
         if taken.is_err() {
+            self.cut_off.insert(from);
             out.disconnect(from, Disconnect::ForGood);
             self.stop(Halt { node: from.node, cause: HaltCause::Misbehaved });
         }
@@ -340,6 +349,7 @@ impl TokenManager {
         if Some(at) == self.asked_by {
             self.answers.unblock();
         }
+        self.last_words.get_mut(&at).into_iter().for_each(Lane::unblock);
         if at.port == PORT_ISOTACH {
             self.nodes.get_mut(&at.node).into_iter().for_each(|node| node.lane.unblock());
         }

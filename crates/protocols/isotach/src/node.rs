@@ -1,5 +1,6 @@
 //! A node: takes isochrons from its program, sends their parts and announces them, and executes what it has parts of in the one order.
 
+mod change;
 mod execute;
 mod outgoing;
 mod plain;
@@ -7,10 +8,11 @@ mod submit;
 mod view;
 
 use crate::codec::{
-    EXECUTED, Executed, HALTED, Halt, HaltCause, Halted, INSTALL, MARKERS, Ordered, PART, PLAIN, Part,
-    REFUSED, Refusal, SENT, SUBMIT, read_markers,
+    CUT, EXECUTED, Executed, FAREWELL, HALTED, Halt, HaltCause, Halted, MARKERS, NEXT_VIEW, Ordered, PART,
+    PLAIN, Part, REFUSED, Refusal, SENT, SUBMIT, read_markers,
 };
 use crate::config::NodeConfig;
+use crate::cut::Told;
 use crate::defect::seeded;
 use crate::fence::{Fence, Passage};
 use crate::isochron::Operation;
@@ -20,6 +22,7 @@ use crate::logical_time::{Place, Rank, Stamp, View};
 use crate::memory::Memory;
 use crate::tally::Tally;
 use crate::witness::Witnessed;
+use change::{Change, Held, Left};
 use execute::Answering;
 use outgoing::Outgoing;
 use quintet_contract::{
@@ -41,6 +44,23 @@ pub struct Node {
     fence: Fence,
     /// Why nothing is executed any more in this view.
     halt: Option<Halt>,
+    /// Who broke the protocol in this view, and is heard no more.
+    cut_off: BTreeSet<Address>,
+    /// Who cannot be reached.
+    gone: BTreeSet<Address>,
+    /// The view that is to come.
+    change: Option<Change>,
+    /// Who has asked what this node knows, for which view.
+    asked: Option<(NodeId, View)>,
+    /// This node has told what it knows of the view, and takes nothing more of it.
+    is_frozen: bool,
+    /// What the view executes, once all who are left have agreed on it.
+    held: Option<Held>,
+    /// All who are left hold it: the next view begins.
+    is_agreed: bool,
+    /// What markers have told.
+    told: Told,
+    left: Left,
     memory: Memory,
     /// Places that this node has reserved without giving a value.
     reserved: BTreeSet<Variable>,
@@ -125,6 +145,15 @@ impl Node {
         Node {
             fence: Fence::new(config.view, seeded!(config, StaleView)),
             halt: None,
+            cut_off: BTreeSet::new(),
+            gone: BTreeSet::new(),
+            change: None,
+            asked: None,
+            is_frozen: false,
+            held: None,
+            is_agreed: false,
+            told: Told::default(),
+            left: Left::default(),
             memory: Memory::new(&config.isonet, config.me),
             reserved: BTreeSet::new(),
             rank: Rank(0),
@@ -250,6 +279,7 @@ impl Node {
                 own.is_marked = true;
             }
             self.last_marker = Some(ordered);
+            self.told.add(ordered);
             self.order.push_back(ordered);
         }
         Ok(())
@@ -268,7 +298,8 @@ impl Node {
         Ok(())
     }
 
-    /// Executes nothing any more in this view, and tells the program why. What becomes of its isochrons that have not completed the next view decides.
+    /// Executes nothing any more in this view, and tells the program why. What the others of the view still say is taken: some of them may have executed it.
+    /// What becomes of isochrons that have not completed the next view decides.
     fn stop(&mut self, halt: Halt) {
         if self.halt.is_some() {
             return;
@@ -276,7 +307,6 @@ impl Node {
         self.halt = Some(halt);
         let halted = Halted { view: self.fence.view, halt };
         self.outgoing.tell(HALTED, Token(0), encode_to_vec(&halted));
-        self.outgoing.forget_view();
     }
 
     fn refuse(&mut self, token: Token, refusal: &Refusal) {
@@ -287,13 +317,23 @@ impl Node {
         if from == self.config.callers {
             return self.call(frame, out);
         }
+        if self.says_begun(from, frame) {
+            self.begin_held(out);
+        }
         let passage = self.fence.passage(from, frame);
         let taken = match frame.kind {
             _ if passage == Passage::Flood => Err(Broken),
+            _ if self.cut_off.contains(&from) => Ok(()),
+            CUT if passage == Passage::Not => {
+                self.cut_elsewhere(from, frame.body);
+                Ok(())
+            }
             _ if passage == Passage::Not => Ok(()),
+            CUT => self.cut(from, frame.body),
             PLAIN => self.plain_came(from, frame),
             SENT => self.plain_arrived(from, frame),
-            _ if self.halt.is_some() => Ok(()),
+            _ if self.is_frozen => Ok(()),
+            FAREWELL => self.farewell(from, frame.body),
             PART => self.part(from, frame),
             EXECUTED => self.executed(from, frame),
             MARKERS => self.markers(from, frame.body),
@@ -313,10 +353,7 @@ impl Node {
                 }
             }
             PLAIN => self.send_plain(frame),
-            INSTALL => {
-                let early = self.install(frame);
-                self.take_early(early, out);
-            }
+            NEXT_VIEW => self.next_view(frame),
             other => {
                 self.refuse(frame.token, &Refusal::Misuse(format!("a node is not asked by kind {}", other.0)))
             }
@@ -333,6 +370,7 @@ impl Node {
     }
 
     fn cut_off(&mut self, peer: Address, out: &mut dyn Outbox) {
+        self.cut_off.insert(peer);
         out.disconnect(peer, Disconnect::ForGood);
         self.stop(Halt { node: peer.node, cause: HaltCause::Misbehaved });
     }
@@ -341,9 +379,14 @@ impl Node {
         let is_node =
             peer.port == PORT_ISOTACH && self.config.isonet.topology().switch_of(peer.node).is_some();
         match change {
-            PeerChange::Up { .. } => self.outgoing.unblock(peer),
+            PeerChange::Up { .. } => {
+                self.gone.remove(&peer);
+                self.outgoing.unblock(peer);
+            }
             PeerChange::Down(_) if is_node || peer == self.outgoing.manager() => {
                 let halt = Halt { node: peer.node, cause: HaltCause::Gone };
+                self.gone.insert(peer);
+                self.lose_manager(peer);
                 self.refuse_plain(|to| to == peer.node, &Refusal::Halted(halt));
                 self.stop(halt);
             }
@@ -368,9 +411,14 @@ impl Node {
         }
     }
 
+    /// Whether the view goes on.
+    fn executes(&self) -> bool {
+        self.halt.is_none() && self.change.is_none()
+    }
+
     /// Whether another turn would do anything: something to announce, or to execute now that the program has been told what there was.
     fn can_go_on(&self) -> bool {
-        self.halt.is_none() && (self.has_announcement() || self.is_next_ready())
+        self.has_announcement() || self.executes() && self.is_next_ready()
     }
 }
 
@@ -381,6 +429,9 @@ impl Protocol for Node {
             Input::Frame(from, frame) => self.take(from, frame, out),
             Input::Writable(at) => self.outgoing.unblock(at),
             Input::Peer(peer, change) => self.changed(peer, change),
+        }
+        while self.is_agreed {
+            self.begin_held(out);
         }
         self.progress(out);
     }

@@ -42,8 +42,8 @@ fn with_agreed_delivery_a_crash_tears_isochrons() {
     let mut torn = 0;
     for seed in 0..100 {
         match run_with_crash(seed, Delivery::Agreed, None) {
-            Err(Found::Other(text)) if text.contains("is not here, and the cut is") => torn += 1,
-            Err(Found::Violation(_)) => torn += 1,
+            Err(Found::Other(text)) if text.contains("is not here, and the view executes it") => torn += 1,
+            Err(Found::Violation(_) | Found::Halted(_)) => torn += 1,
             Err(found) => panic!("seed {seed}: {found}"),
             Ok(()) => {}
         }

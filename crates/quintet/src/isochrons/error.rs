@@ -17,6 +17,7 @@ pub(super) fn of_refusal(refusal: &Refusal) -> Error {
         Refusal::Misuse(text) => Error::new(Code::BadValue, text.clone()),
         Refusal::Busy => Error::new(Code::Busy, refusal.to_string()),
         Refusal::Halted(halt) => of_halt(*halt),
+        Refusal::Minority { .. } => Error::new(Code::Unreachable, refusal.to_string()),
         Refusal::ViewChanged(_) => Error::new(Code::PeerDied, refusal.to_string()),
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::isochron::Misuse;
 use crate::limits::{MAX_ISOCHRON_BYTES, MAX_OPERATIONS, MAX_TOPOLOGY_BYTES, MAX_VALUE_BYTES};
-use crate::logical_time::{Place, Rank, Stamp, View};
+use crate::logical_time::{Place, Rank, View};
 use core::fmt;
 use quintet_contract::{Bytes, NodeId};
 use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
@@ -52,7 +52,7 @@ pub(crate) fn read_values(reader: &mut Reader<'_>) -> Result<Vec<ReadValue>, Dec
 /// The body of [`COMPLETED`](super::COMPLETED).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Completed {
-    /// When it was executed. Of one whose view ended before a receiver could tell: by the cut, which is then said here.
+    /// When it was executed.
     pub place: Place,
     /// Which of this node's it is.
     pub rank: Rank,
@@ -147,6 +147,15 @@ pub enum Refusal {
     Halted(Halt),
     /// Another view was installed first: nothing of an isochron happened at those that are in it. A plain message may have arrived.
     ViewChanged(View),
+    /// So few of the nodes of the present view are in the next one that as many could go on elsewhere: it does not begin here.
+    Minority {
+        /// The next view.
+        view: View,
+        /// Nodes of the present view that are in it.
+        left: u16,
+        /// Nodes of the present view.
+        of: u16,
+    },
 }
 
 /// Bytes of the sentence in a refusal.
@@ -169,6 +178,11 @@ impl fmt::Display for Refusal {
             Refusal::ViewChanged(view) => {
                 write!(f, "view {} began before the isochron was executed: submit it again", view.0)
             }
+            Refusal::Minority { view, left, of } => write!(
+                f,
+                "view {} has {left} of the {of} nodes of the view before: more than half of them begin a view, or half with the lowest of them",
+                view.0
+            ),
         }
     }
 }
@@ -192,6 +206,12 @@ impl Encode for Refusal {
                 sink.u8(3);
                 sink.u32(view.0);
             }
+            Refusal::Minority { view, left, of } => {
+                sink.u8(4);
+                sink.u32(view.0);
+                sink.u16(*left);
+                sink.u16(*of);
+            }
         }
     }
 }
@@ -203,6 +223,7 @@ impl Decode<'_> for Refusal {
             1 => Refusal::Busy,
             2 => Refusal::Halted(read_halt(reader)?),
             3 => Refusal::ViewChanged(View(reader.u32()?)),
+            4 => Refusal::Minority { view: View(reader.u32()?), left: reader.u16()?, of: reader.u16()? },
             other => return Err(reader.invalid("reason of a refusal", other, 1)),
         })
     }
@@ -280,36 +301,25 @@ impl<'a> Decode<'a> for Delivered<'a> {
     }
 }
 
-/// The body of [`INSTALL`](super::INSTALL).
+/// The body of [`NEXT_VIEW`](super::NEXT_VIEW).
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Install<'a> {
-    /// The new view: above the one that is.
+pub struct NextView<'a> {
+    /// The view: above the one that is. What it is of all are told alike.
     pub view: View,
-    /// The last that the old view executes.
-    pub cut: Stamp,
-    /// The last isochron of the node that is told this which the old view executes: its rank, or 0. Nothing to a token manager.
-    pub executed: Rank,
-    /// The new topology, as [`Topology::parse`](crate::Topology::parse) reads it.
+    /// Who is in it and at which switch, as [`Topology::parse`](crate::Topology::parse) reads it.
     pub topology: &'a str,
 }
 
-impl Encode for Install<'_> {
+impl Encode for NextView<'_> {
     fn encode(&self, sink: &mut impl Sink) {
         sink.u32(self.view.0);
-        self.cut.encode(sink);
-        sink.u64(self.executed.0);
         sink.counted(self.topology.as_bytes());
     }
 }
 
-impl<'a> Decode<'a> for Install<'a> {
+impl<'a> Decode<'a> for NextView<'a> {
     fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
-        let (view, cut, executed) = (View(reader.u32()?), Stamp::decode(reader)?, Rank(reader.u64()?));
-        Ok(Install {
-            view,
-            cut,
-            executed,
-            topology: reader.text("length of a topology", MAX_TOPOLOGY_BYTES)?,
-        })
+        let view = View(reader.u32()?);
+        Ok(NextView { view, topology: reader.text("length of a topology", MAX_TOPOLOGY_BYTES)? })
     }
 }

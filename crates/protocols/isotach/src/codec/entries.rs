@@ -113,12 +113,12 @@ pub(crate) fn write_entry(ordered: &Ordered, receivers: &[NodeId], sink: &mut im
     write_receivers(receivers, sink);
 }
 
-fn read_marker(reader: &mut Reader<'_>) -> Result<Ordered, DecodeError> {
+pub(super) fn read_marker(reader: &mut Reader<'_>) -> Result<Ordered, DecodeError> {
     Ok(Ordered { pulse: Pulse(reader.u64()?), sender: NodeId(reader.u16()?), rank: Rank(reader.u64()?) })
 }
 
 /// What is read to the end of a body, of at most as many bytes as a batch has.
-fn to_the_end<T>(
+pub(super) fn to_the_end<T>(
     reader: &mut Reader<'_>,
     one: impl Fn(&mut Reader<'_>) -> Result<T, DecodeError>,
 ) -> Result<Vec<T>, DecodeError> {

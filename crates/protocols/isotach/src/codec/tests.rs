@@ -7,14 +7,15 @@ use quintet_wire::{Decode, DecodeError};
 
 #[test]
 fn every_kind_has_a_name_and_one_class() {
-    for kind in (SUBMIT.0..=RECEIVED.0).map(Kind) {
+    for kind in (SUBMIT.0..=FAREWELL.0).map(Kind) {
         assert!(name_of(kind).is_some(), "{}", kind.0);
         assert!(!(is_request(kind) && is_answer(kind)), "{}", kind.0);
-        let has_view = matches!(kind, PART | RECEIVED | EXECUTED | ANNOUNCE | TOKEN | MARKERS | HALTED);
+        let between = [PART, RECEIVED, EXECUTED, ANNOUNCE, TOKEN, MARKERS, HALTED, CUT, FAREWELL];
+        let has_view = between.contains(&kind);
         let frame = Frame::new(kind, quintet_contract::Token(0), &[7, 0, 0, 0, 1]);
         assert_eq!(view_of(frame), has_view.then_some(View(7)));
     }
-    assert_eq!((name_of(Kind(SUBMIT.0 - 1)), name_of(Kind(RECEIVED.0 + 1))), (None, None));
+    assert_eq!((name_of(Kind(SUBMIT.0 - 1)), name_of(Kind(FAREWELL.0 + 1))), (None, None));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::limits::ANNOUNCEMENT_BYTES;
 use crate::logical_time::View;
 use crate::tally::Tally;
 use quintet_contract::{Address, NodeId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// The manager of a switch that this one is joined with.
 #[derive(Debug)]
@@ -21,6 +21,8 @@ pub(super) struct Neighbour {
     /// What the next token carries.
     entries: Vec<(Ordered, Vec<NodeId>)>,
     carried: Tally,
+    /// What tokens carried that it may not have: with their numbers, the last two.
+    sent: VecDeque<(u64, Vec<Ordered>)>,
     /// What came last of each sender beyond it.
     last: BTreeMap<NodeId, Ordered>,
     pub(super) lane: Lane,
@@ -29,13 +31,28 @@ pub(super) struct Neighbour {
 impl Neighbour {
     pub(super) fn new(switch: usize, address: Address) -> Neighbour {
         let (entries, carried, lane) = (Vec::new(), Tally::default(), Lane::default());
-        Neighbour { switch, address, received: 0, entries, carried, last: BTreeMap::new(), lane }
+        Neighbour {
+            switch,
+            address,
+            received: 0,
+            entries,
+            carried,
+            sent: VecDeque::new(),
+            last: BTreeMap::new(),
+            lane,
+        }
     }
 
     /// One more isochron for the next token. False if its sender has as many in it as may be.
     pub(super) fn carry(&mut self, ordered: Ordered, receivers: Vec<NodeId>) -> bool {
         self.entries.push((ordered, receivers));
         self.carried.add(ordered.sender)
+    }
+
+    /// Isochrons for it and beyond that it may not have heard of.
+    pub(super) fn carried(&self) -> impl Iterator<Item = Ordered> + '_ {
+        let waiting = self.entries.iter().map(|(ordered, _)| *ordered);
+        self.sent.iter().flat_map(|(_, sent)| sent).copied().chain(waiting)
     }
 
     /// Sends the token of this number, in several frames if it carries much.
@@ -49,6 +66,9 @@ impl Neighbour {
             }
         };
         self.carried.clear();
+        // Its own token says that it had the one before.
+        while self.sent.pop_front_if(|(sent, _)| *sent < self.received).is_some() {}
+        self.sent.push_back((number, self.entries.iter().map(|(ordered, _)| *ordered).collect()));
         for (ordered, receivers) in self.entries.drain(..) {
             if !batch.has_room(ANNOUNCEMENT_BYTES + 2 * receivers.len()) {
                 self.lane.push(frame(TOKEN, batch.take(front(config.view, false))));

@@ -1,17 +1,20 @@
-//! A new view: pulses begin anew, in its topology.
+//! A new view: pulses begin anew, in its topology. What is known of the one before is told to its nodes.
 
 use super::{TokenManager, frame};
-use crate::codec::{INSTALLED, Install, REFUSED, Refusal};
+use crate::codec::{FAREWELL, Farewell, INSTALLED, NextView, Ordered, REFUSED, Refusal, pieces};
 use crate::config::ManagerConfig;
+use crate::lane::Lane;
 use crate::topology::Topology;
-use quintet_contract::{Address, Frame, Kind, Outbox, OwnedFrame, Time};
+use quintet_contract::{Address, Frame, Kind, NodeId, Outbox, OwnedFrame, Time};
+use quintet_wire::registry::PORT_ISOTACH;
 use quintet_wire::{Decode, encode_to_vec};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 impl TokenManager {
-    /// The program of this node begins another view.
-    pub(super) fn install(&mut self, now: Time, from: Address, asked: Frame<'_>, out: &mut dyn Outbox) {
-        let (kind, body) = match self.read_install(from, asked) {
+    /// The program of this node says what the next view is.
+    pub(super) fn next_view(&mut self, now: Time, from: Address, asked: Frame<'_>, out: &mut dyn Outbox) {
+        let (kind, body) = match self.read_next_view(from, asked) {
             Ok(config) => {
                 let early = self.begin(config);
                 early.into_iter().for_each(|(from, frame)| self.take(now, from, frame.borrow(), out));
@@ -28,26 +31,52 @@ impl TokenManager {
         self.asked_by = Some(to);
     }
 
-    fn read_install(&self, from: Address, asked: Frame<'_>) -> Result<ManagerConfig, String> {
-        let install = Install::decode_all(asked.body).map_err(|error| error.to_string())?;
-        let topology = Topology::parse(install.topology).map_err(|error| error.to_string())?;
-        if install.view <= self.fence.view {
-            return Err(format!("view {} does not follow view {}", install.view.0, self.fence.view.0));
+    fn read_next_view(&self, from: Address, asked: Frame<'_>) -> Result<ManagerConfig, String> {
+        let next = NextView::decode_all(asked.body).map_err(|error| error.to_string())?;
+        let topology = Topology::parse(next.topology).map_err(|error| error.to_string())?;
+        if next.view <= self.fence.view {
+            return Err(format!("view {} does not follow view {}", next.view.0, self.fence.view.0));
         }
         let here = topology.switches().iter().position(|switch| switch.manager == from.node);
         let switch =
             here.ok_or_else(|| format!("node {} stands for no switch of the new view", from.node.0))?;
         let isonet = Arc::new(self.config.isonet.among(topology));
         let mut config = self.config.clone();
-        (config.isonet, config.switch, config.view) = (isonet, switch, install.view);
+        (config.isonet, config.switch, config.view) = (isonet, switch, next.view);
         Ok(config)
     }
 
     fn begin(&mut self, config: ManagerConfig) -> Vec<(Address, OwnedFrame)> {
+        let last_words = self.farewells(config.isonet.topology());
         let early = self.fence.begin(config.view);
         let fence = core::mem::replace(&mut self.fence, crate::fence::Fence::new(config.view, false));
         let counters = self.counters;
-        *self = TokenManager { fence, counters, ..TokenManager::new(config) };
+        *self = TokenManager { fence, counters, last_words, ..TokenManager::new(config) };
         early
+    }
+
+    /// What nodes that go on have not been told of the view: what has a place, here and on the way to the neighbours.
+    fn farewells(&mut self, next: &Topology) -> BTreeMap<Address, Lane> {
+        let known: BTreeSet<Ordered> = self.calendar.keys().copied().collect();
+        let carried = self.neighbours.iter().flat_map(|neighbour| neighbour.carried());
+        let known: BTreeSet<Ordered> = known.into_iter().chain(carried).collect();
+        let nodes = core::mem::take(&mut self.nodes);
+        let goes_on = |node: &NodeId| next.switch_of(*node).is_some();
+        let staying = nodes.into_iter().filter(|(node, _)| goes_on(node));
+        let farewell = |(node, attached): (NodeId, super::Attached)| {
+            let mut lane = attached.lane;
+            let known: BTreeSet<Ordered> = known.iter().copied().chain(attached.markers).collect();
+            let known: Vec<Ordered> = known.into_iter().collect();
+            for (is_complete, known) in pieces(&known) {
+                let farewell = Farewell { view: self.config.view, is_complete, known };
+                lane.push(frame(FAREWELL, encode_to_vec(&farewell)));
+            }
+            (Address { node, port: PORT_ISOTACH }, lane)
+        };
+        let mut last_words = core::mem::take(&mut self.last_words);
+        for (to, lane) in staying.map(farewell) {
+            last_words.entry(to).or_default().follow(lane);
+        }
+        last_words
     }
 }

@@ -34,7 +34,7 @@ impl Node {
     /// # Errors
     /// Who sent what cannot be executed.
     pub(super) fn execute(&mut self) -> Result<(), NodeId> {
-        while self.halt.is_none() && self.is_next_ready() {
+        while self.executes() && self.is_next_ready() {
             if let Some(next) = self.order.pop_front() {
                 self.run(next)?;
             }

@@ -5,7 +5,7 @@ use crate::codec::{Announced, COMPLETED, Completed, PART, Part, ReadValue, Refus
 use crate::defect::seeded;
 use crate::isochron::{Operation, check};
 use crate::isonet::Variable;
-use crate::limits::MAX_UNEXECUTED;
+use crate::limits::{MAX_RANKS_APART, MAX_UNEXECUTED};
 use crate::logical_time::{Place, Rank};
 use crate::witness::{Reads, Witnessed};
 use quintet_contract::{Address, Frame, NodeId, Token};
@@ -102,12 +102,17 @@ impl Node {
         if let Some(halt) = self.halt {
             return Err(Refusal::Halted(halt));
         }
+        if let Some(view) = self.next() {
+            return Err(Refusal::ViewChanged(view));
+        }
         let mut reader = Reader::new(frame.body);
         let read = read_operations(&mut reader).and_then(|operations| reader.finish().map(|()| operations));
         let operations = read.map_err(|error| Refusal::Misuse(error.to_string()))?;
         let reserved = check(&self.config.isonet, &operations, &self.reserved)
             .map_err(|misuse| Refusal::of_misuse(&misuse))?;
-        if self.own.len() >= MAX_UNEXECUTED || !self.outgoing.is_program_told() {
+        let oldest = self.own.keys().next().unwrap_or(&self.rank);
+        let is_far = self.rank.0 - oldest.0 >= MAX_RANKS_APART;
+        if self.own.len() >= MAX_UNEXECUTED || is_far || !self.outgoing.is_program_told() {
             return Err(Refusal::Busy);
         }
         Ok((operations, reserved))
@@ -205,9 +210,6 @@ impl Node {
 
     /// Announces what has left: in the order of the ranks, none before an earlier one.
     pub(super) fn announce(&mut self) {
-        if self.halt.is_some() {
-            return;
-        }
         while self.has_announcement() {
             let Some(rank) = self.to_announce.pop_front() else { return };
             let own = self.own.get_mut(&rank).expect("what was not announced has not completed");

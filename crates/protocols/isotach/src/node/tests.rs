@@ -1,5 +1,5 @@
 use super::*;
-use crate::codec::{ANNOUNCE, COMPLETED, Completed, DELIVERED, Delivered};
+use crate::codec::{ANNOUNCE, COMPLETED, Completed, Cut, CutStep, DELIVERED, Delivered, INSTALLED};
 use crate::isonet::{Isonet, Shape};
 use crate::topology::Topology;
 use crate::{Pulse, ReadValue};
@@ -21,11 +21,15 @@ fn peer(number: u16) -> Address {
 }
 
 fn node() -> Node {
+    node_of(0)
+}
+
+fn node_of(me: u16) -> Node {
     let topology = Topology::lan(NodeId(9), &[ME, NodeId(1), NodeId(2)]).expect("it is one");
     let shape = |copies: &[u16]| Shape { bytes: 1, copies: copies.iter().copied().map(NodeId).collect() };
     let variables = [(X, shape(&[0, 1])), (MINE, shape(&[0])), (THEIRS, shape(&[1]))].into();
     let isonet = Isonet::new(topology, variables).expect("they can be shared");
-    Node::new(NodeConfig::new(ME, CALLERS, View(1), Arc::new(isonet)))
+    Node::new(NodeConfig::new(NodeId(me), CALLERS, View(1), Arc::new(isonet)))
 }
 
 fn give(node: &mut Node, from: Address, kind: Kind, token: u64, body: &[u8]) -> Vec<(Address, OwnedFrame)> {
@@ -284,28 +288,105 @@ fn a_peer_that_is_gone_halts_the_view_and_the_program_is_told_why() {
     assert_eq!(Refusal::decode_all(&frames[0].1.body), Ok(Refusal::Halted(halt)));
 }
 
+fn next_view(node: &mut Node, view: u32, topology: &str) -> Vec<(Address, OwnedFrame)> {
+    let next = crate::codec::NextView { view: View(view), topology };
+    give(node, CALLERS, NEXT_VIEW, 1, &encode_to_vec(&next))
+}
+
+fn cut(node: &mut Node, from: Address, next: u32, step: CutStep) -> Vec<(Address, OwnedFrame)> {
+    give(node, from, CUT, 0, &encode_to_vec(&Cut { view: View(1), next: View(next), step }))
+}
+
+fn refused(frames: &[(Address, OwnedFrame)]) -> Option<String> {
+    let (_, frame) = frames.iter().find(|(_, frame)| frame.kind == REFUSED)?;
+    Refusal::decode_all(&frame.body).ok().map(|refusal| refusal.to_string())
+}
+
 #[test]
-fn a_new_view_that_does_not_follow_or_cannot_be_cut_is_refused() {
+fn a_next_view_that_does_not_follow_or_is_of_too_few_is_refused() {
     let mut node = node();
-    part(&mut node, 2, 5, vec![message(0, b"here")]);
-    markers(&mut node, &[(1, 2, 5), (2, 1, 1)]);
-    let install = |node: &mut Node, view: u32, pulse: u64, topology: &str| {
-        let cut = Stamp { view: View(1), pulse: Pulse(pulse), sender: NodeId(2), rank: Rank(5) };
-        let install = crate::codec::Install { view: View(view), cut, executed: Rank(0), topology };
-        let frames = give(node, CALLERS, INSTALL, 1, &encode_to_vec(&install));
-        Refusal::decode_all(&frames.last().expect("it is answered").1.body).map(|refusal| refusal.to_string())
-    };
-    let lan = "switch lan at 9: 0 2";
-    for (view, pulse, topology, problem) in [
-        (1, 1, lan, "view 1 does not follow view 1"),
-        (2, 0, lan, "beyond the cut"),
-        (2, 2, lan, "is not here"),
-        (2, 1, "switch lan at 9: 2", "node 0 is at no switch"),
-        (2, 1, "wire a b", "no node is at any switch"),
+    for (view, topology, problem) in [
+        (1, "switch lan at 9: 0 2", "view 1 does not follow view 1"),
+        (2, "switch lan at 9: 2", "node 0 is at no switch"),
+        (2, "wire a b", "no node is at any switch"),
+        (2, "switch lan at 9: 0", "view 2 has 1 of the 3 nodes"),
     ] {
-        let said = install(&mut node, view, pulse, topology).expect("it is refused");
+        let said = refused(&next_view(&mut node, view, topology)).expect("it is refused");
         assert!(said.contains(problem), "{said}");
     }
-    assert!(install(&mut node, 2, 1, lan).is_err(), "it is installed");
+}
+
+#[test]
+fn the_lowest_who_is_left_gathers_what_all_know_and_begins_the_view_when_all_hold_it() {
+    let mut node = node();
+    submit(&mut node, 7, vec![Operation::Write(X, value(1)), message(2, b"x")]);
+    part(&mut node, 2, 5, vec![message(0, b"here")]);
+    let frames = next_view(&mut node, 2, "switch lan at 8: 0 2");
+    assert!(frames.iter().any(|(to, frame)| *to == peer(2) && frame.kind == CUT), "it asks");
+    assert!(refused(&submit(&mut node, 8, vec![message(2, b"x")])).is_some(), "nothing more in this view");
+    let known = vec![Ordered { pulse: Pulse(4), sender: NodeId(2), rank: Rank(6) }];
+    let frames = cut(&mut node, peer(2), 2, CutStep::Report { is_complete: true, known });
+    assert_eq!((told(&frames), node.view()), (vec![], View(1)), "nobody else holds it");
+    markers(&mut node, &[(1, 0, 1)]);
+    let frames = cut(&mut node, peer(2), 2, CutStep::Held);
+    let kinds: Vec<Kind> = told(&frames).into_iter().map(|(kind, _)| kind).collect();
+    assert_eq!(kinds, [DELIVERED, REFUSED, INSTALLED], "the marker came too late");
+    assert_eq!((node.view(), node.halt()), (View(2), None));
+}
+
+#[test]
+fn who_holds_a_view_begins_it_when_another_has_begun_also_on_the_way_to_a_later_one() {
+    let text = "switch lan at 8: 0 1 2";
+    let mut node = node_of(2);
+    next_view(&mut node, 2, text);
+    cut(&mut node, peer(0), 2, CutStep::Gather);
+    cut(&mut node, peer(0), 2, CutStep::Prefix { is_complete: true, order: vec![] });
+    assert_eq!(node.view(), View(1));
+    assert!(
+        refused(&next_view(&mut node, 3, "switch lan at 7: 1 2")).is_some(),
+        "view 2 is not awaited any more"
+    );
+    let body = encode_to_vec(&Cut { view: View(2), next: View(3), step: CutStep::Gather });
+    let frames = give(&mut node, peer(1), CUT, 0, &body);
+    assert_eq!(node.view(), View(2), "node 1 has begun it");
+    assert!(frames.iter().any(|(to, frame)| *to == peer(1) && frame.kind == CUT), "and is told");
+}
+
+#[test]
+fn who_was_left_behind_is_told_so() {
+    let mut node = node();
+    next_view(&mut node, 2, "switch lan at 8: 0 1 2");
+    let body = encode_to_vec(&Cut { view: View(2), next: View(2), step: CutStep::Begun });
+    let said = refused(&give(&mut node, peer(1), CUT, 0, &body)).expect("it is refused");
+    assert!(said.contains("start it anew"), "{said}");
+}
+
+#[test]
+fn who_is_gone_before_the_view_begins_halts_it() {
+    let mut node = node();
+    next_view(&mut node, 2, "switch lan at 8: 0 1 2");
+    let empty = || CutStep::Report { is_complete: true, known: vec![] };
+    (1..=2).for_each(|number| _ = cut(&mut node, peer(number), 2, empty()));
+    cut(&mut node, peer(1), 2, CutStep::Held);
+    let mut out = Effects::default();
+    node.handle(Time(1), Input::Peer(peer(1), &PeerChange::Down(DownCause::Died)), &mut out);
+    cut(&mut node, peer(2), 2, CutStep::Held);
     assert_eq!(node.view(), View(2));
+    assert_eq!(node.halt(), Some(Halt { node: NodeId(1), cause: HaltCause::Gone }));
+}
+
+#[test]
+fn ranks_of_what_has_not_completed_are_not_far_apart() {
+    let mut node = node();
+    submit(&mut node, 1, vec![message(1, b"x")]);
+    let last = (2..).find(|token| {
+        let frames = submit(&mut node, *token, vec![message(2, b"x")]);
+        let is_refused = refused(&frames).is_some();
+        if !is_refused {
+            let executed = Executed { view: View(1), pulse: Pulse(*token), values: vec![] };
+            give(&mut node, peer(2), EXECUTED, *token, &encode_to_vec(&executed));
+        }
+        is_refused
+    });
+    assert_eq!((last, node.halt()), (Some(crate::limits::MAX_RANKS_APART + 2), None));
 }

@@ -17,6 +17,10 @@ pub(crate) const fn callers_of(node: NodeId) -> Address {
     Address { node, port: PORT_CALLERS }
 }
 
+pub(crate) const fn manager_at(node: NodeId) -> Address {
+    Address { node, port: PORT_TOKEN_MANAGER }
+}
+
 type Way = (Address, Address);
 
 #[derive(Default)]
@@ -105,6 +109,21 @@ impl Net {
         net
     }
 
+    /// Token managers that a view needs and that are not there are started in it, those that it does not need end.
+    pub(crate) fn staff(&mut self, isonet: &Arc<Isonet>, view: View, random: &mut Random) {
+        let switches = isonet.topology().switches();
+        let needed: BTreeSet<NodeId> = switches.iter().map(|switch| switch.manager).collect();
+        let idle: Vec<NodeId> = self.managers.keys().filter(|node| !needed.contains(node)).copied().collect();
+        for node in idle {
+            self.crash(node);
+            self.everybody().into_iter().for_each(|at| self.tell_down(at, manager_at(node), random));
+        }
+        for (switch, described) in switches.iter().enumerate() {
+            let config = ManagerConfig::new(isonet.clone(), switch, view);
+            self.managers.entry(described.manager).or_insert_with(|| TokenManager::new(config));
+        }
+    }
+
     pub(crate) fn give(&mut self, at: Address, input: Input<'_>, random: &mut Random) {
         let mut out = Sending {
             me: at,
@@ -158,9 +177,10 @@ impl Net {
         true
     }
 
-    /// A node ends: what it has sent is still under way, what is for it is lost.
+    /// A node, or a token manager, ends: what it has sent is still under way, what is for it is lost.
     pub(crate) fn crash(&mut self, node: NodeId) {
         self.nodes.remove(&node);
+        self.managers.remove(&node);
         self.links.retain(|(_, to), _| to.node != node);
         self.full.retain(|(from, _)| from.node != node);
     }
@@ -185,12 +205,13 @@ impl Net {
         }
     }
 
-    pub(crate) fn tell_down(&mut self, gone: NodeId, random: &mut Random) {
-        let change = PeerChange::Down(DownCause::Died);
-        let nodes: Vec<Address> = self.nodes.keys().copied().map(node_at).collect();
-        let managers = self.managers.keys().map(|node| Address { node: *node, port: PORT_TOKEN_MANAGER });
-        for at in nodes.into_iter().chain(managers.collect::<Vec<_>>()) {
-            self.give(at, Input::Peer(node_at(gone), &change), random);
-        }
+    /// All that is there: nodes, and token managers.
+    pub(crate) fn everybody(&self) -> Vec<Address> {
+        let managers = self.managers.keys().map(|node| manager_at(*node));
+        self.nodes.keys().copied().map(node_at).chain(managers).collect()
+    }
+
+    pub(crate) fn tell_down(&mut self, at: Address, gone: Address, random: &mut Random) {
+        self.give(at, Input::Peer(gone, &PeerChange::Down(DownCause::Died)), random);
     }
 }

@@ -38,12 +38,32 @@ pub(crate) fn isonet(random: &mut Random, delivery: Delivery) -> Arc<Isonet> {
     Arc::new(isonet.with_delivery(delivery))
 }
 
-/// The topology without a node.
-pub(crate) fn without(topology: &Topology, gone: NodeId) -> Topology {
+/// What is left of an isonet when some have gone. If a token manager is among them, all are at one switch, of another manager.
+pub(crate) fn without(isonet: &Isonet, gone: &BTreeSet<NodeId>, view: u16) -> Arc<Isonet> {
+    let topology = isonet.topology();
+    let nodes: Vec<NodeId> = topology.nodes().filter(|node| !gone.contains(node)).collect();
+    let managers = || topology.switches().iter().map(|switch| switch.manager);
+    let topology = if managers().all(|manager| !gone.contains(&manager)) {
+        without_nodes(topology, gone)
+    } else {
+        let another = managers().find(|manager| !gone.contains(manager));
+        let manager = another.unwrap_or(NodeId(2 * FIRST_MANAGER + view));
+        Topology::lan(manager, &nodes).expect("some node stays")
+    };
+    let variables = isonet.variables().filter_map(|(variable, shape)| {
+        let mut shape = shape.clone();
+        shape.copies.retain(|node| !gone.contains(node));
+        (!shape.copies.is_empty()).then_some((variable, shape))
+    });
+    let left = Isonet::new(topology, variables.collect()).expect("they can be shared");
+    Arc::new(left.with_delivery(isonet.delivery()))
+}
+
+fn without_nodes(topology: &Topology, gone: &BTreeSet<NodeId>) -> Topology {
     let text = topology.to_text();
     let lines = text.lines().map(|line| match line.split_once(':') {
         Some((front, nodes)) => {
-            let stays = |node: &&str| node.parse() != Ok(gone.0);
+            let stays = |node: &&str| node.parse().is_ok_and(|node| !gone.contains(&NodeId(node)));
             let nodes: Vec<&str> = nodes.split_whitespace().filter(stays).collect();
             format!("{front}: {}\n", nodes.join(" "))
         }

@@ -1,18 +1,17 @@
 //! One run: programs that submit at random, until all has completed, and what is checked of it.
 
-use super::net::{Net, callers_of, node_at};
+use super::net::{Net, callers_of, manager_at, node_at};
 use super::plan;
 use core::fmt;
 use quintet_contract::{Address, Bytes, Frame, Input, NodeId, Random, Token};
 use quintet_isotach::codec::{
-    COMPLETED, Completed, DELIVERED, Delivered, HALTED, INSTALL, INSTALLED, Install, PLAIN, Plain, REFUSED,
-    SENT, SUBMIT,
+    COMPLETED, Completed, DELIVERED, Delivered, HALTED, INSTALLED, NEXT_VIEW, NextView, PLAIN, Plain,
+    REFUSED, SENT, SUBMIT,
 };
 use quintet_isotach::{
     Composer, Defect, Delivery, Halt, Isonet, Operation, Place, Rank, Refusal, Run, Variable, View,
     Violation, Witnessed, check,
 };
-use quintet_wire::registry::PORT_TOKEN_MANAGER;
 use quintet_wire::{Decode, encode_to_vec};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -51,8 +50,11 @@ struct Program {
     reserved: BTreeSet<Variable>,
     /// What it has submitted and not heard of, with what is reserved before and behind it.
     open: BTreeMap<Token, (Vec<Operation>, BTreeSet<Variable>)>,
-    /// What was refused as its view ended is taken back: to what was before the first of it.
-    has_taken_back: bool,
+    /// The first that was refused as its view ended: what was before it is so again.
+    refused: Option<Token>,
+    is_of_minority: bool,
+    /// What completed, where, and who had a message of it.
+    completed: Vec<(Rank, Place, NodeId)>,
     plain: u64,
     last_delivered: Option<Place>,
 }
@@ -62,6 +64,8 @@ struct World {
     net: Net,
     programs: BTreeMap<NodeId, Program>,
     run: Run,
+    /// What a token manager knew is gone with it: who is gone as well may have executed what nobody else knows the place of.
+    has_lost_manager: bool,
 }
 
 impl World {
@@ -72,7 +76,7 @@ impl World {
         let program = |me| (me, Program::new(isonet.clone(), me));
         let programs = isonet.topology().nodes().map(program).collect();
         let run = Run { views: [(View(1), isonet.clone())].into(), ..Run::default() };
-        World { random, net, programs, run }
+        World { random, net, programs, run, has_lost_manager: false }
     }
 
     /// Takes steps, and lets programs act, until there is nothing to do any more; or, with `steps`, after so many.
@@ -84,7 +88,7 @@ impl World {
             let acts = self.random.chance(150_000);
             let has_stepped = !acts && self.net.step(&mut self.random);
             if !has_stepped && !self.act() && !acts && !self.net.step(&mut self.random) {
-                return Ok(());
+                return self.listen();
             }
             self.listen()?;
         }
@@ -117,7 +121,7 @@ impl World {
         for (node, frames) in &mut self.net.told {
             let Some(program) = self.programs.get_mut(node) else { continue };
             for frame in frames.drain(..) {
-                program.hear(frame.borrow()).map_err(Found::Other)?;
+                program.hear(frame.borrow(), &self.run.views).map_err(Found::Other)?;
             }
         }
         Ok(())
@@ -127,6 +131,10 @@ impl World {
         for (node, machine) in &mut self.net.nodes {
             self.run.said.entry(*node).or_default().extend(machine.take_witness());
         }
+        if self.has_lost_manager {
+            let gone = self.run.said.iter_mut().filter(|(node, _)| self.run.gone.contains(*node));
+            gone.for_each(|(_, said)| said.retain(|one| !matches!(one, Witnessed::Executed { .. })));
+        }
         check(&self.run).map_err(Found::Violation)
     }
 
@@ -134,6 +142,7 @@ impl World {
     fn check_rest(&mut self) -> Result<(), Found> {
         self.run.has_ended = true;
         self.check()?;
+        self.check_told()?;
         let pulses: BTreeSet<_> = self.net.managers.values().map(|manager| manager.pulse()).collect();
         let unanswered = self.programs.values().find(|program| !program.open.is_empty() || program.plain > 0);
         match unanswered {
@@ -146,81 +155,125 @@ impl World {
         }
     }
 
-    /// Ends a node, lets the others come to rest, and begins a view without it, whose cut is the last that one of them has executed.
+    /// Somebody ends, at any moment of the others, who hear of it one after the other; then they are told of views without it.
     fn crash(&mut self) -> Result<(), Found> {
-        let nodes: Vec<NodeId> = self.net.nodes.keys().copied().collect();
-        let gone = nodes[usize::try_from(self.random.below(nodes.len() as u64)).expect("few")];
-        let mut last = self.net.nodes.get_mut(&gone).expect("it is there").take_witness();
-        self.run.said.entry(gone).or_default().append(&mut last);
-        self.net.crash(gone);
-        let program = self.programs.remove(&gone).expect("each node has one");
-        self.run.gone.insert(gone);
-        drop(program);
-        // What it sent arrives in part before the cut, and in part behind it.
-        let held = self.net.hold_back(gone, &mut self.random);
-        while self.net.step(&mut self.random) {
-            self.listen()?;
-        }
-        self.net.tell_down(gone, &mut self.random);
-        while self.net.step(&mut self.random) {
-            self.listen()?;
-        }
-        for (node, machine) in &mut self.net.nodes {
-            self.run.said.entry(*node).or_default().extend(machine.take_witness());
-        }
-        self.install(gone)?;
+        let nodes: Vec<NodeId> = self.net.everybody().into_iter().map(|at| at.node).collect();
+        let first = self.any(&nodes);
+        let held = self.end(first)?;
+        let again = self.random.chance(300_000);
+        self.change(View(2), again)?;
         self.net.let_go(held);
         Ok(())
     }
 
-    /// The last isochron of a node that one of those who are left has executed in the first view.
-    fn executed_of(&self, sender: NodeId) -> Rank {
-        let said = self.run.said.iter().filter(|(node, _)| !self.run.gone.contains(*node));
-        let ranks = said.flat_map(|(_, list)| list).filter_map(|witnessed| match witnessed {
-            Witnessed::Executed { place, sender: of, rank }
-                if *of == sender && place.stamp.view == View(1) =>
-            {
-                Some(*rank)
-            }
-            _ => None,
-        });
-        ranks.max().unwrap_or(Rank(0))
+    fn any<T: Copy>(&mut self, all: &[T]) -> T {
+        all[usize::try_from(self.random.below(all.len() as u64)).expect("few")]
     }
 
-    fn install(&mut self, gone: NodeId) -> Result<(), Found> {
-        let old = self.run.views[&View(1)].clone();
-        let topology = plan::without(old.topology(), gone);
-        let variables = old.variables().filter_map(|(variable, shape)| {
-            let mut shape = shape.clone();
-            shape.copies.remove(&gone);
-            (!shape.copies.is_empty()).then_some((variable, shape))
-        });
-        let isonet = Isonet::new(topology.clone(), variables.collect()).expect("they can be shared");
-        let isonet = Arc::new(isonet);
-        self.run.views.insert(View(2), isonet.clone());
-        let places = self.net.nodes.values().map(|node| node.place().stamp);
-        let cut = places.max().expect("somebody is left");
-        let text = topology.to_text();
-        let nodes = self.net.nodes.keys().map(|node| node_at(*node));
-        let managers = self.net.managers.keys().map(|node| Address { node: *node, port: PORT_TOKEN_MANAGER });
-        let mut all: Vec<Address> = nodes.chain(managers).collect();
+    /// Ends a node or a token manager. What it sent arrives in part now, and in part when the next view has begun.
+    fn end(&mut self, gone: NodeId) -> Result<Held, Found> {
+        let (port, last) = match self.net.nodes.get_mut(&gone) {
+            Some(node) => (node_at(gone), node.take_witness()),
+            None => (manager_at(gone), Vec::new()),
+        };
+        self.has_lost_manager |= port == manager_at(gone);
+        self.run.said.entry(gone).or_default().extend(last);
+        self.net.crash(gone);
+        self.programs.remove(&gone);
+        self.run.gone.insert(gone);
+        let held = self.net.hold_back(gone, &mut self.random);
+        let mut unaware = self.net.everybody();
+        while !unaware.is_empty() {
+            self.go_some(40)?;
+            let at = unaware.remove(usize::try_from(self.random.below(unaware.len() as u64)).expect("few"));
+            self.net.tell_down(at, port, &mut self.random);
+        }
+        Ok(held)
+    }
+
+    fn go_some(&mut self, below: u64) -> Result<(), Found> {
+        let steps = usize::try_from(self.random.below(below)).expect("few");
+        self.go(Some(steps))
+    }
+
+    /// Tells everybody of the next view. If somebody else ends in the midst of it, it is another one.
+    fn change(&mut self, view: View, ends_another: bool) -> Result<(), Found> {
+        let first = self.run.views[&View(1)].clone();
+        let last = self.run.views.values().last().expect("a view is there").clone();
+        let isonet = plan::without(&last, &self.run.gone, u16::try_from(view.0).expect("few"));
+        self.run.views.insert(view, isonet.clone());
+        self.net.staff(&isonet, view, &mut self.random);
+        let (left, of) = (isonet.topology().nodes().count(), first.topology().nodes().count());
+        let mut all = self.net.everybody();
+        let another = self.random.below(all.len() as u64 + 1);
+        let text = isonet.topology().to_text();
         while !all.is_empty() {
+            if ends_another && 2 * (left - 1) > of && all.len() as u64 == another {
+                let nodes: Vec<NodeId> = self.net.everybody().into_iter().map(|at| at.node).collect();
+                let second = self.any(&nodes);
+                let held = self.end(second)?;
+                self.change(View(view.0 + 1), false)?;
+                self.net.let_go(held);
+                return Ok(());
+            }
             let at = all.remove(usize::try_from(self.random.below(all.len() as u64)).expect("few"));
-            let executed = self.executed_of(at.node);
-            let body = encode_to_vec(&Install { view: View(2), cut, executed, topology: &text });
-            let frame = Frame::new(INSTALL, Token(u64::MAX), &body);
+            let body = encode_to_vec(&NextView { view, topology: &text });
+            let frame = Frame::new(NEXT_VIEW, next_view_token(view), &body);
+            // Some begin the view, and speak in it, before others are told of it.
             self.net.give(at, Input::Frame(callers_of(at.node), frame), &mut self.random);
-            // Some begin the view, and speak in it, before others.
-            self.listen()?;
-            self.programs
-                .get_mut(&at.node)
-                .into_iter()
-                .for_each(|program| program.begin_view(isonet.clone()));
-            let steps = usize::try_from(self.random.below(6)).expect("few");
-            self.go(Some(steps))?;
+            self.go_some(30)?;
         }
         Ok(())
     }
+
+    /// What programs were told of their isochrons is what has happened, at those who are left.
+    fn check_told(&self) -> Result<(), Found> {
+        let mut executed = BTreeMap::new();
+        for (node, list) in self.run.said.iter().filter(|(node, _)| !self.run.gone.contains(*node)) {
+            for witnessed in list {
+                if let Witnessed::Executed { place, sender, rank } = witnessed {
+                    executed.insert((*node, *sender, *rank), *place);
+                }
+            }
+        }
+        for (sender, program) in &self.programs {
+            for (rank, place, receiver) in &program.completed {
+                let at = executed.get(&(*receiver, *sender, *rank));
+                if self.programs.contains_key(receiver) && at != Some(place) {
+                    let (rank, by) = (rank.0, receiver.0);
+                    let text = format!(
+                        "isochron {rank} of node {} completed at {place:?}, and node {by} executed it at {at:?}",
+                        sender.0
+                    );
+                    return Err(Found::Other(text));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Too few are left: all of them say so, and nothing of a next view begins.
+    fn is_minority(&self) -> bool {
+        let first: Vec<NodeId> = self.run.views[&View(1)].topology().nodes().collect();
+        let left = self.programs.len();
+        2 * left < first.len() || 2 * left == first.len() && self.run.gone.contains(&first[0])
+    }
+
+    fn check_minority(&self) -> Result<(), Found> {
+        let has_begun = self.net.nodes.values().any(|node| node.view() != View(1));
+        let is_told = self.programs.values().all(|program| program.is_of_minority);
+        if has_begun || !is_told {
+            return Err(Found::Other("a minority began a view, or was not told that it is one".to_owned()));
+        }
+        Ok(())
+    }
+}
+
+type Held = BTreeMap<(Address, Address), std::collections::VecDeque<quintet_contract::OwnedFrame>>;
+
+/// Under which token a program says what the next view is.
+fn next_view_token(view: View) -> Token {
+    Token(u64::MAX - u64::from(view.0))
 }
 
 impl Program {
@@ -234,7 +287,9 @@ impl Program {
             token: 0,
             reserved,
             open,
-            has_taken_back: false,
+            refused: None,
+            is_of_minority: false,
+            completed: Vec::new(),
             plain: 0,
             last_delivered: None,
         }
@@ -242,7 +297,7 @@ impl Program {
 
     /// It may submit: also to give values for what it has reserved.
     fn is_able(&self) -> bool {
-        self.left > 0 || !self.reserved.is_empty()
+        self.refused.is_none() && (self.left > 0 || !self.reserved.is_empty())
     }
 
     fn begin_view(&mut self, isonet: Arc<Isonet>) {
@@ -308,20 +363,29 @@ impl Program {
         (SUBMIT, Token(self.token), body)
     }
 
-    fn hear(&mut self, frame: Frame<'_>) -> Result<(), String> {
+    fn hear(&mut self, frame: Frame<'_>, views: &BTreeMap<View, Arc<Isonet>>) -> Result<(), String> {
         let said = |error| format!("node {} told what cannot be read: {error}", self.me.0);
         match frame.kind {
             COMPLETED => {
                 let completed = Completed::decode_all(frame.body).map_err(said)?;
                 let (operations, _) = self.open.remove(&frame.token).ok_or("answered twice")?;
+                for operation in &operations {
+                    if let Operation::Send { to, .. } = operation {
+                        self.completed.push((completed.rank, completed.place, *to));
+                    }
+                }
                 let reads = operations.iter().filter(|one| matches!(one, Operation::Read(_))).count();
                 (reads == completed.values.len()).then_some(()).ok_or("values of no read".to_owned())
             }
             REFUSED => match Refusal::decode_all(frame.body).map_err(said)? {
                 Refusal::Misuse(text) => Err(format!("node {} was refused: {text}", self.me.0)),
                 Refusal::Busy => Err(format!("node {} was busy", self.me.0)),
-                refusal => {
-                    self.take_back(frame.token, matches!(refusal, Refusal::ViewChanged(_)));
+                Refusal::Minority { .. } => {
+                    self.is_of_minority = true;
+                    Ok(())
+                }
+                _ => {
+                    self.take_back(frame.token);
                     Ok(())
                 }
             },
@@ -332,7 +396,10 @@ impl Program {
             }
             SENT => self.plain.checked_sub(1).map(|plain| self.plain = plain).ok_or("sent twice".to_owned()),
             INSTALLED => {
-                self.has_taken_back = false;
+                self.refused = None;
+                let installed = views.iter().find(|(view, _)| next_view_token(**view) == frame.token);
+                let (_, isonet) = installed.ok_or("a view begins that nobody asked for")?;
+                self.begin_view(isonet.clone());
                 Ok(())
             }
             PLAIN | HALTED => Ok(()),
@@ -341,12 +408,14 @@ impl Program {
     }
 
     /// What was refused has reserved nothing, and given no value.
-    fn take_back(&mut self, token: Token, is_of_view: bool) {
+    fn take_back(&mut self, token: Token) {
         match self.open.remove(&token) {
-            Some((_, before)) if !self.has_taken_back => {
-                (self.reserved, self.has_taken_back) = (before, is_of_view);
+            Some((_, before)) if self.refused.is_none_or(|first| token < first) => {
+                (self.reserved, self.refused) = (before, Some(token));
             }
             Some(_) => {}
+            // A view was asked for, and then a later one.
+            None if token.0 > u64::MAX / 2 => {}
             None => self.plain -= 1,
         }
     }
@@ -367,5 +436,9 @@ pub(crate) fn run_with_crash(seed: u64, delivery: Delivery, defect: Option<Defec
     world.go(Some(steps))?;
     world.crash()?;
     world.go(None)?;
+    if world.is_minority() {
+        world.check()?;
+        return world.check_minority();
+    }
     world.check_rest()
 }

@@ -1,0 +1,386 @@
+//! The way to the next view: those who are left agree on what the present one executes.
+//!
+//! The lowest of them asks all for what they know, makes the prefix of it, and has all hold that before anybody begins the view. So whoever has begun, and whoever
+//! dies then: all others of it can begin it as well, and do when they hear of it from one who has.
+
+use super::{Broken, Node};
+use crate::codec::{CUT, Cut, CutStep, Farewell, INSTALLED, NextView, Ordered, Refusal, pieces};
+use crate::cut::Known;
+use crate::logical_time::View;
+use crate::topology::Topology;
+use quintet_contract::{Address, Frame, NodeId, Outbox, Token};
+use quintet_wire::registry::PORT_ISOTACH;
+use quintet_wire::{Decode, encode_to_vec};
+use std::collections::BTreeSet;
+
+/// The view that the program has asked for.
+#[derive(Debug)]
+pub(super) struct Change {
+    token: Token,
+    view: View,
+    topology: Topology,
+    /// Nodes of the present view that are in it. The lowest is the coordinator.
+    left: BTreeSet<NodeId>,
+    has_reported: bool,
+    /// Of the coordinator: what was told.
+    gathered: Known,
+    /// Of the coordinator: who has not told all that it knows.
+    unheard: BTreeSet<NodeId>,
+    /// Of the coordinator: who does not hold the prefix.
+    unheld: BTreeSet<NodeId>,
+    /// Of the others: what has come of the prefix.
+    prefix: Vec<Ordered>,
+}
+
+/// What the present view executes, and the view behind it, which begins once all hold this.
+#[derive(Debug)]
+pub(super) struct Held {
+    pub(super) view: View,
+    pub(super) topology: Topology,
+    pub(super) prefix: Vec<Ordered>,
+}
+
+/// What the token manager knew when it left the view.
+#[derive(Default, Debug)]
+pub(super) struct Left {
+    is_complete: bool,
+    known: Known,
+}
+
+impl Change {
+    fn new(token: Token, view: View, topology: Topology, present: &Topology) -> Change {
+        let left: BTreeSet<NodeId> =
+            present.nodes().filter(|node| topology.switch_of(*node).is_some()).collect();
+        Change {
+            token,
+            view,
+            topology,
+            unheard: left.clone(),
+            unheld: BTreeSet::new(),
+            left,
+            has_reported: false,
+            gathered: Known::default(),
+            prefix: Vec::new(),
+        }
+    }
+
+    fn coordinator(&self) -> Option<NodeId> {
+        self.left.first().copied()
+    }
+
+    /// Whether no other nodes of the present view can begin another one.
+    fn check_majority(&self, present: &Topology) -> Result<(), Refusal> {
+        let (left, of) = (self.left.len(), present.nodes().count());
+        let has_lowest = present.nodes().next() == self.coordinator();
+        if 2 * left > of || 2 * left == of && has_lowest {
+            return Ok(());
+        }
+        let count = |nodes: usize| u16::try_from(nodes).expect("a topology has fewer nodes");
+        Err(Refusal::Minority { view: self.view, left: count(left), of: count(of) })
+    }
+}
+
+impl Node {
+    /// The program, which has it from the cluster's membership, says what the next view is.
+    pub(super) fn next_view(&mut self, frame: Frame<'_>) {
+        match self.read_next_view(frame) {
+            Ok(change) => {
+                let view = change.view;
+                if let Some(earlier) = self.change.replace(change) {
+                    self.refuse(earlier.token, &Refusal::ViewChanged(view));
+                }
+                self.gather();
+            }
+            Err(refusal) => self.refuse(frame.token, &refusal),
+        }
+    }
+
+    fn read_next_view(&self, frame: Frame<'_>) -> Result<Change, Refusal> {
+        let misuse = |problem: String| Refusal::Misuse(problem);
+        let next = NextView::decode_all(frame.body).map_err(|error| misuse(error.to_string()))?;
+        let topology = Topology::parse(next.topology).map_err(|error| misuse(error.to_string()))?;
+        let last = self.change.as_ref().map_or(self.fence.view, |change| change.view);
+        if next.view <= last {
+            return Err(misuse(format!("view {} does not follow view {}", next.view.0, last.0)));
+        }
+        if topology.switch_of(self.config.me).is_none() {
+            return Err(misuse(format!("node {} is at no switch of the new view", self.config.me.0)));
+        }
+        let present = self.config.isonet.topology();
+        let change = Change::new(frame.token, next.view, topology, present);
+        change.check_majority(present)?;
+        Ok(change)
+    }
+
+    /// The view that is to come.
+    pub(super) fn next(&self) -> Option<View> {
+        self.change.as_ref().map(|change| change.view)
+    }
+
+    /// Has all who are left tell what they know, if this node is their coordinator.
+    fn gather(&mut self) {
+        let me = self.config.me;
+        if self.change.as_ref().is_some_and(|change| change.coordinator() == Some(me)) {
+            self.say_to_others(&CutStep::Gather);
+        }
+        self.report();
+    }
+
+    /// Tells the coordinator what this node knows, once it is asked, and nothing is to come of a token manager that goes on. From then on this node takes nothing more of
+    /// the view.
+    fn report(&mut self) {
+        let Some(change) = &self.change else { return };
+        let Some(coordinator) = change.coordinator() else { return };
+        let is_asked = coordinator == self.config.me || self.asked == Some((coordinator, change.view));
+        if change.has_reported || !is_asked || !self.has_heard_manager_out(&change.topology) {
+            return;
+        }
+        self.is_frozen = true;
+        let entries = self.known().entries();
+        if let Some(change) = &mut self.change {
+            change.has_reported = true;
+        }
+        if coordinator == self.config.me {
+            // What one node knows does not contradict itself: the first that is gathered is taken as it is.
+            let _ = self.reported(coordinator, true, entries);
+            return;
+        }
+        for (is_complete, known) in pieces(&entries) {
+            self.say(coordinator, CutStep::Report { is_complete, known });
+        }
+    }
+
+    fn has_heard_manager_out(&self, next: &Topology) -> bool {
+        let manager = self.outgoing.manager().node;
+        let goes_on = next.switches().iter().any(|switch| switch.manager == manager);
+        !goes_on || self.left.is_complete
+    }
+
+    /// A peer is gone: if it is the token manager, nothing is to come of it.
+    pub(super) fn lose_manager(&mut self, peer: Address) {
+        if peer == self.outgoing.manager() {
+            self.left.is_complete = true;
+            self.report();
+        }
+    }
+
+    /// All that this node knows of the view's order.
+    fn known(&self) -> Known {
+        let mut known = self.left.known.clone();
+        let me = self.config.me;
+        let executed = self.own.iter().filter_map(|(rank, own)| {
+            let place = own.place.filter(|place| place.behind == 0)?;
+            Some(Ordered { pulse: place.stamp.pulse, sender: me, rank: *rank })
+        });
+        let part = |sender, rank| Ordered { pulse: crate::Pulse(0), sender, rank };
+        // Also those that this node has no part of: what is behind them is not executed without them.
+        let own = self.own.iter().filter(|(_, own)| own.is_announced && own.place.is_none());
+        let own = own.map(|(rank, _)| part(me, *rank));
+        let arrived = self.arrived.keys().map(|(sender, rank)| part(*sender, *rank));
+        for ordered in self.told.all().chain(executed).chain(own).chain(arrived) {
+            // A manager that says two things of one isochron is believed the first.
+            let _ = known.add(ordered);
+        }
+        known
+    }
+
+    /// A token manager has left the view.
+    pub(super) fn farewell(&mut self, from: Address, body: &[u8]) -> Result<(), Broken> {
+        let farewell = Farewell::decode_all(body).map_err(|_| Broken)?;
+        if from != self.outgoing.manager() {
+            return Err(Broken);
+        }
+        for ordered in farewell.known {
+            if !self.is_node(ordered.sender) || ordered.pulse.0 == 0 || !self.left.known.add(ordered) {
+                return Err(Broken);
+            }
+        }
+        self.left.is_complete |= farewell.is_complete;
+        self.report();
+        Ok(())
+    }
+
+    fn is_node(&self, node: NodeId) -> bool {
+        self.config.isonet.topology().switch_of(node).is_some()
+    }
+
+    /// A node says something about the cut of this view.
+    pub(super) fn cut(&mut self, from: Address, body: &[u8]) -> Result<(), Broken> {
+        let Cut { next, step, .. } = Cut::decode_all(body).map_err(|_| Broken)?;
+        if from.port != PORT_ISOTACH || from.node == self.config.me || !self.is_node(from.node) {
+            return Err(Broken);
+        }
+        if step == CutStep::Gather {
+            self.asked = Some((from.node, next));
+            self.report();
+            return Ok(());
+        }
+        let coordinator = match &self.change {
+            Some(change) if change.view == next => change.coordinator(),
+            _ => return Ok(()),
+        };
+        let (is_coordinator, is_of_coordinator) =
+            (coordinator == Some(self.config.me), coordinator == Some(from.node));
+        match step {
+            CutStep::Report { is_complete, known } if is_coordinator => {
+                self.reported(from.node, is_complete, known)
+            }
+            CutStep::Prefix { is_complete, order } if is_of_coordinator => self.prefix(is_complete, order),
+            CutStep::Held if is_coordinator => self.is_held(from.node),
+            _ => Err(Broken),
+        }
+    }
+
+    /// The coordinator hears what a node knows.
+    fn reported(&mut self, from: NodeId, is_complete: bool, known: Vec<Ordered>) -> Result<(), Broken> {
+        let is_of_nodes = known.iter().all(|ordered| self.is_node(ordered.sender));
+        let change = self.change.as_mut().ok_or(Broken)?;
+        if !is_of_nodes || !change.unheard.contains(&from) {
+            return Err(Broken);
+        }
+        for ordered in known {
+            if !change.gathered.add(ordered) {
+                return Err(Broken);
+            }
+        }
+        if is_complete {
+            change.unheard.remove(&from);
+        }
+        if !change.unheard.is_empty() {
+            return Ok(());
+        }
+        change.unheld.clone_from(&change.left);
+        let order = change.gathered.prefix();
+        for (is_complete, order) in pieces(&order) {
+            self.say_to_others(&CutStep::Prefix { is_complete, order });
+        }
+        if self.hold(order) { self.is_held(self.config.me) } else { Ok(()) }
+    }
+
+    /// A piece of the prefix has come.
+    fn prefix(&mut self, is_complete: bool, order: Vec<Ordered>) -> Result<(), Broken> {
+        let is_of_nodes = order.iter().all(|ordered| self.is_node(ordered.sender));
+        let change = self.change.as_mut().filter(|change| change.has_reported).ok_or(Broken)?;
+        change.prefix.extend(order);
+        let ascends = change.prefix.is_sorted_by(|one, next| one < next);
+        if !is_of_nodes || !ascends {
+            return Err(Broken);
+        }
+        if is_complete {
+            let order = core::mem::take(&mut change.prefix);
+            if self.hold(order)
+                && let Some(coordinator) = self.change.as_ref().and_then(Change::coordinator)
+            {
+                self.say(coordinator, CutStep::Held);
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps the prefix until the view begins. False if this node cannot execute it, as it lacks something: then its program is told what.
+    fn hold(&mut self, prefix: Vec<Ordered>) -> bool {
+        let Some(change) = &self.change else { return false };
+        if let Some(missing) = self.order.iter().find(|next| !self.is_here(next)) {
+            let (rank, sender) = (missing.rank.0, missing.sender.0);
+            let problem =
+                format!("the part of isochron {rank} of node {sender} is not here, and the view executes it");
+            let token = change.token;
+            self.change = None;
+            self.refuse(token, &Refusal::Misuse(problem));
+            return false;
+        }
+        self.held = Some(Held { view: change.view, topology: change.topology.clone(), prefix });
+        true
+    }
+
+    /// The coordinator hears that a node has all of the prefix: when all have, the view begins.
+    fn is_held(&mut self, by: NodeId) -> Result<(), Broken> {
+        let change = self.change.as_mut().ok_or(Broken)?;
+        if !change.unheld.remove(&by) {
+            return Err(Broken);
+        }
+        self.is_agreed = change.unheld.is_empty();
+        Ok(())
+    }
+
+    /// Whether a frame says that somebody has begun the view whose beginning this node holds: then all who are left hold it.
+    pub(super) fn says_begun(&self, from: Address, frame: Frame<'_>) -> bool {
+        let view = crate::codec::view_of(frame);
+        let is_of_held = self.held.as_ref().is_some_and(|held| view == Some(held.view));
+        is_of_held && from.port == PORT_ISOTACH && self.is_node(from.node)
+    }
+
+    /// A node asks or tells for a view that is another than the present one: who is behind is told which has begun, and this node learns it if it was left behind.
+    pub(super) fn cut_elsewhere(&mut self, from: Address, body: &[u8]) {
+        let Ok(Cut { view, step, .. }) = Cut::decode_all(body) else { return };
+        let is_peer = from.port == PORT_ISOTACH && self.is_node(from.node);
+        if is_peer && step == CutStep::Gather && view < self.fence.view {
+            self.say(from.node, CutStep::Begun);
+        }
+        if step == CutStep::Begun && view > self.fence.view {
+            let is_left_behind = |change: &mut Change| change.view <= view;
+            if let Some(change) = self.change.take_if(is_left_behind) {
+                let problem =
+                    format!("view {} began without node {}: start it anew", view.0, self.config.me.0);
+                self.refuse(change.token, &Refusal::Misuse(problem));
+            }
+        }
+    }
+
+    /// Begins the view that all who are left can begin, and takes what came early.
+    pub(super) fn begin_held(&mut self, out: &mut dyn Outbox) {
+        self.is_agreed = false;
+        let Some(held) = self.held.take() else { return };
+        let is_coordinator =
+            self.change.as_ref().is_some_and(|change| change.coordinator() == Some(self.config.me));
+        if let Err(node) = self.execute_prefix(&held.prefix) {
+            let problem = format!("node {} sent what cannot be executed", node.0);
+            if let Some(change) = self.change.take() {
+                self.refuse(change.token, &Refusal::Misuse(problem));
+            }
+            return self.cut_off(Address { node, port: PORT_ISOTACH }, out);
+        }
+        let view = held.view;
+        let early = self.begin(held);
+        if let Some(change) = self.change.take_if(|change| change.view == view) {
+            self.outgoing.tell(INSTALLED, change.token, Vec::new());
+            if is_coordinator {
+                self.say_begun();
+            }
+        }
+        self.begin_again();
+        early.into_iter().for_each(|(from, frame)| self.take(from, frame.borrow(), out));
+    }
+
+    /// The program asked for a later view before this one had begun: the way to it begins here.
+    fn begin_again(&mut self) {
+        let Some(change) = self.change.take() else { return };
+        let present = self.config.isonet.topology();
+        let change = Change::new(change.token, change.view, change.topology, present);
+        match change.check_majority(present) {
+            Ok(()) => {
+                self.change = Some(change);
+                self.gather();
+            }
+            Err(refusal) => self.refuse(change.token, &refusal),
+        }
+    }
+
+    fn say(&mut self, to: NodeId, step: CutStep) {
+        let view = self.fence.view;
+        let next = self.change.as_ref().map_or(view, |change| change.view);
+        let body = encode_to_vec(&Cut { view, next, step });
+        self.outgoing.push(Address { node: to, port: PORT_ISOTACH }, CUT, Token(0), body);
+    }
+
+    fn say_to_others(&mut self, step: &CutStep) {
+        let left = self.change.iter().flat_map(|change| &change.left).copied();
+        let others: Vec<NodeId> = left.filter(|node| *node != self.config.me).collect();
+        others.into_iter().for_each(|node| self.say(node, step.clone()));
+    }
+
+    fn say_begun(&mut self) {
+        let nodes = self.config.isonet.topology().nodes().filter(|node| *node != self.config.me);
+        nodes.collect::<Vec<_>>().into_iter().for_each(|node| self.say(node, CutStep::Begun));
+    }
+}

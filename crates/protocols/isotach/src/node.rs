@@ -320,6 +320,9 @@ impl Node {
         if self.says_begun(from, frame) {
             self.begin_held(out);
         }
+        if self.says_left(from, frame) {
+            return self.lose_manager(from);
+        }
         let passage = self.fence.passage(from, frame);
         let taken = match frame.kind {
             _ if passage == Passage::Flood => Err(Broken),

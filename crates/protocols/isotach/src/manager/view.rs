@@ -4,6 +4,7 @@ use super::{TokenManager, frame};
 use crate::codec::{FAREWELL, Farewell, INSTALLED, NextView, Ordered, REFUSED, Refusal, pieces};
 use crate::config::ManagerConfig;
 use crate::lane::Lane;
+use crate::logical_time::View;
 use crate::topology::Topology;
 use quintet_contract::{Address, Frame, Kind, NodeId, Outbox, OwnedFrame, Time};
 use quintet_wire::registry::PORT_ISOTACH;
@@ -47,7 +48,7 @@ impl TokenManager {
     }
 
     fn begin(&mut self, config: ManagerConfig) -> Vec<(Address, OwnedFrame)> {
-        let last_words = self.farewells(config.isonet.topology());
+        let last_words = self.farewells(config.view, config.isonet.topology());
         let early = self.fence.begin(config.view);
         let fence = core::mem::replace(&mut self.fence, crate::fence::Fence::new(config.view, false));
         let counters = self.counters;
@@ -56,7 +57,7 @@ impl TokenManager {
     }
 
     /// What nodes that go on have not been told of the view: what has a place, here and on the way to the neighbours.
-    fn farewells(&mut self, next: &Topology) -> BTreeMap<Address, Lane> {
+    fn farewells(&mut self, view: View, next: &Topology) -> BTreeMap<Address, Lane> {
         let known: BTreeSet<Ordered> = self.calendar.keys().copied().collect();
         let carried = self.neighbours.iter().flat_map(|neighbour| neighbour.carried());
         let known: BTreeSet<Ordered> = known.into_iter().chain(carried).collect();
@@ -76,6 +77,12 @@ impl TokenManager {
         let mut last_words = core::mem::take(&mut self.last_words);
         for (to, lane) in staying.map(farewell) {
             last_words.entry(to).or_default().follow(lane);
+        }
+        // Of views between the two this manager knows nothing: who is in one of them waits for no more.
+        let begins = encode_to_vec(&Farewell { view, is_complete: false, known: Vec::new() });
+        for node in next.nodes() {
+            let lane = last_words.entry(Address { node, port: PORT_ISOTACH }).or_default();
+            lane.push(frame(FAREWELL, begins.clone()));
         }
         last_words
     }

@@ -156,6 +156,12 @@ impl Node {
         !goes_on || self.left.is_complete
     }
 
+    /// Whether this node's token manager says that it has begun a later view: nothing more is to come of it in this one.
+    pub(super) fn says_left(&self, from: Address, frame: Frame<'_>) -> bool {
+        let is_later = crate::codec::view_of(frame).is_some_and(|view| view > self.fence.view);
+        frame.kind == crate::codec::FAREWELL && from == self.outgoing.manager() && is_later
+    }
+
     /// A peer is gone: if it is the token manager, nothing is to come of it.
     pub(super) fn lose_manager(&mut self, peer: Address) {
         if peer == self.outgoing.manager() {
@@ -187,6 +193,10 @@ impl Node {
     /// A token manager has left the view.
     pub(super) fn farewell(&mut self, from: Address, body: &[u8]) -> Result<(), Broken> {
         let farewell = Farewell::decode_all(body).map_err(|_| Broken)?;
+        if farewell.known.is_empty() && !farewell.is_complete {
+            // A manager of this view has left an earlier one, which is over here.
+            return Ok(());
+        }
         if from != self.outgoing.manager() {
             return Err(Broken);
         }

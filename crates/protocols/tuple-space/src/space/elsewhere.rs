@@ -13,7 +13,7 @@ use crate::managers::Placement;
 use bytes::Bytes;
 use quintet_contract::{Address, Outbox, Time, Token};
 use quintet_wire::{Encode, Sink};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 /// The part of the space that is another manager's.
 #[derive(Debug)]
@@ -158,7 +158,8 @@ impl Space {
         moved: impl IntoIterator<Item = &'a MovedTuple>,
         out: &mut dyn Outbox,
     ) {
-        let put = moved.into_iter().map(|moved| self.store_moved(now, moved)).collect();
+        let mut put: VecDeque<Place> = moved.into_iter().map(|moved| self.store_moved(now, moved)).collect();
+        put.retain(|place| !self.has_expired(now, *place));
         self.offer_all(now, put, out);
     }
 

@@ -58,6 +58,7 @@ impl Manager {
 
     /// A frame of another manager.
     pub(super) fn fellow_frame(&mut self, now: Time, from: u8, frame: Frame<'_>, out: &mut dyn Outbox) {
+        self.spaces.unnamed_mut().catch_up(now, out);
         match frame.kind {
             MIGRATE => {
                 let mut reader = Reader::new(frame.body);

@@ -1,11 +1,12 @@
 //! Tuples that expire, as clients see it.
 
 use super::bench::{Bench, Sent, error, plain};
+use crate::codec::MovedTuple;
 use crate::{
     Answer, Change, EXPIRY_BYTES, PageSize, Request, SpaceConfig, Subject, TUPLE_BYTES, Tuple, Wait, Witness,
     template, tuple,
 };
-use quintet_contract::{Input, Protocol, Span};
+use quintet_contract::{Effects, Input, Protocol, Span};
 use quintet_errors::Code;
 
 const LIFE: Span = Span::from_millis(10);
@@ -169,4 +170,27 @@ fn what_expires_at_once_goes_to_who_waits_and_else_to_nobody() {
     put(&mut bench, &tuple!["now", 2i64], Span::ZERO);
     bench.now += Span(1);
     assert_eq!(bench.take(1, 2, Wait::AtOnce, &wanted), [(1, 2, Answer::NoMatch)]);
+}
+
+#[test]
+fn one_whose_time_has_come_on_its_way_from_another_manager_is_given_to_nobody() {
+    let (mut bench, wanted) = (bench(), template!["here", ?i64]);
+    let moved = |number: i64, expires_in: Span| {
+        let (head, bulk) = tuple!["here", number].encode().unwrap();
+        MovedTuple {
+            age: 0,
+            failed: 0,
+            is_reserve: false,
+            expires_in: Some(expires_in),
+            head: head.into(),
+            bulk,
+        }
+    };
+    let mut sent = Effects::default();
+    bench.space.adopt(bench.now, &[moved(1, Span::ZERO), moved(2, LIFE)], &mut sent);
+    assert_eq!(bench.take(1, 1, Wait::Forever, &wanted), [(1, 1, plain(tuple!["here", 2i64]))]);
+    assert_eq!(bench.take(1, 2, Wait::Forever, &wanted), []);
+    bench.space.adopt(bench.now, &[moved(3, Span::ZERO)], &mut sent);
+    assert!(sent.frames().is_empty(), "who waits is not given what nobody may see");
+    assert_eq!(bench.space.expired, 2);
 }

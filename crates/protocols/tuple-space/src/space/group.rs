@@ -75,8 +75,8 @@ impl Space {
         self.room.for_results(size, self.counted(ends))
     }
 
-    /// Ends a group of which nothing happens: returns what it still has, the oldest tuple first, as nobody who waits is to be given one that is younger
-    /// than another that returns as well.
+    /// Ends a group of which nothing happens: returns what it still has at one instant, the oldest tuple first, as nobody who waits is to be given one that
+    /// is younger than another that returns as well.
     pub(super) fn abort(
         &mut self,
         now: Time,
@@ -90,9 +90,9 @@ impl Space {
             own.filter_map(|lease| Some((self.stores.get(self.leases.get(&lease.0)?.place)?.order, lease)));
         let mut leases: Vec<(u64, LeaseId)> = aged.collect();
         leases.sort_unstable();
-        for (_, lease) in leases {
-            self.return_to_space(now, lease.0, out);
-        }
+        let ended = leases.into_iter().filter_map(|(_, lease)| Some(self.end_lease(lease.0)?.place));
+        let returning = ended.collect();
+        self.bring_back_all(now, returning, out);
         self.reply_done(from, token, out);
     }
 

@@ -222,13 +222,6 @@ impl Space {
         }
     }
 
-    /// Ends a lease whose end is no failure: its tuple returns to its old place.
-    pub(super) fn return_to_space(&mut self, now: Time, id: u64, out: &mut dyn Outbox) {
-        if let Some(lease) = self.end_lease(id) {
-            self.bring_back(now, lease.place, out);
-        }
-    }
-
     /// Puts a dead letter instead of a hidden tuple. It may exceed the quota, by the few bytes that it adds.
     fn put_dead_letter(&mut self, now: Time, place: Place, failure: Failure, out: &mut dyn Outbox) {
         self.dead_letters += 1;

@@ -334,7 +334,7 @@ impl Space {
     pub(super) fn undo(&mut self, now: Time, from: Address, token: Token, out: &mut dyn Outbox) {
         let Some(sender) = self.senders.get_mut(from) else { return };
         // All of them before the first is offered: whoever gets that may have others settled.
-        let mut taken: Vec<Place> =
+        let mut taken: VecDeque<Place> =
             core::iter::from_fn(|| sender.undo(token)).map(|unsettled| unsettled.place).collect();
         if seeded!(self.config, PageReturnsInPart) {
             taken.truncate(1);
@@ -346,19 +346,23 @@ impl Space {
             self.room.add(bytes, account);
             self.stores[place.store].come_back(now, place.entry);
         }
-        taken.into_iter().for_each(|place| self.bring_back(now, place, out));
+        self.bring_back_all(now, taken, out);
     }
 
-    /// Lets a hidden tuple be taken again, at its old place.
-    pub(super) fn bring_back(&mut self, now: Time, place: Place, out: &mut dyn Outbox) {
-        if self.has_expired(now, place) {
-            return;
-        }
-        self.note(now, Change::Returned, place);
+    /// Lets hidden tuples be taken again that return at one instant, each at its old place. All are back before one is offered: what replaces it is younger
+    /// than they are.
+    pub(super) fn bring_back_all(&mut self, now: Time, mut places: VecDeque<Place>, out: &mut dyn Outbox) {
+        places.retain(|place| !self.has_expired(now, *place));
+        places.iter().for_each(|place| self.note(now, Change::Returned, *place));
         if seeded!(self.config, LostWakeUp) {
-            self.show(place);
+            places.into_iter().for_each(|place| self.show(place));
         } else {
-            self.offer(now, place, out);
+            self.offer_all(now, places, out);
         }
+    }
+
+    /// The same of one.
+    pub(super) fn bring_back(&mut self, now: Time, place: Place, out: &mut dyn Outbox) {
+        self.bring_back_all(now, VecDeque::from([place]), out);
     }
 }

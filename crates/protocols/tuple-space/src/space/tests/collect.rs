@@ -102,6 +102,22 @@ fn a_page_that_was_undone_is_back_in_its_place_and_who_waits_is_served() {
 }
 
 #[test]
+fn what_replaces_a_tuple_of_an_undone_page_is_younger_than_the_rest_of_it() {
+    let mut bench = bench();
+    rows(&mut bench, 2);
+    let wanted = template!["row", ?i64];
+    let request = Request::Collect { takes: true, from: 0, below: None, most: 2, template: &wanted };
+    assert_eq!(one(bench.ask(1, 7, request), 7).tuples.len(), 2);
+    let (oldest, tuples) = (template!["row", 0i64], [tuple!["row", 9i64]]);
+    let replace = Request::Replace { wait: Wait::Forever, template: &oldest, tuples: &tuples, expiries: &[] };
+    assert_eq!(bench.ask(2, 1, replace), []);
+    assert_eq!(bench.take(3, 1, Wait::Forever, &wanted), []);
+    let undone = bench.ask(1, 7, Request::Return);
+    assert_eq!(undone, [(2, 1, plain(tuple!["row", 0i64])), (3, 1, plain(tuple!["row", 1i64]))]);
+    assert_eq!(bench.count(&wanted), 1);
+}
+
+#[test]
 fn a_page_is_settled_whole_and_no_more_is_unsettled_than_may_be() {
     let mut bench = Bench::new(SpaceConfig { max_unsettled: 3, ..SpaceConfig::default() });
     rows(&mut bench, 7);

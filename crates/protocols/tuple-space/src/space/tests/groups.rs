@@ -155,6 +155,21 @@ fn who_waits_is_given_the_oldest_of_what_an_aborted_group_gives_back() {
 }
 
 #[test]
+fn what_replaces_a_tuple_of_an_aborted_group_is_younger_than_the_rest_that_comes_back() {
+    let mut bench = bench();
+    let held = ["a", "b"].map(|name| hold(&mut bench, 1, 1 + u64::from(name == "b"), None, &account(name)));
+    let tuples = [tuple!["account", "c", 9i64]];
+    let replace =
+        Request::Replace { wait: Wait::Forever, template: &account("a"), tuples: &tuples, expiries: &[] };
+    assert_eq!(bench.ask(2, 1, replace), []);
+    assert_eq!(bench.take(3, 1, Wait::Forever, &template!["account", ?str, ?i64]), []);
+    let aborted = bench.ask(1, 3, Request::Abort { leases: &held });
+    let [first, second] = [tuple!["account", "a", 5i64], tuple!["account", "b", 7i64]].map(plain);
+    assert_eq!(aborted, [(2, 1, first), (3, 1, second), (1, 3, Answer::Done)]);
+    assert_eq!(bench.count(&account("c")), 1);
+}
+
+#[test]
 fn nobody_ends_the_group_of_another_and_no_lease_is_ended_as_a_group() {
     let mut bench = bench();
     let held = hold(&mut bench, 1, 1, None, &account("a"));

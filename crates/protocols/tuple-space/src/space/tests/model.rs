@@ -213,10 +213,6 @@ impl Model {
         self.offer_all(put);
     }
 
-    fn offer(&mut self, order: u64) {
-        self.offer_all(VecDeque::from([order]));
-    }
-
     fn offer_all(&mut self, mut offered: VecDeque<u64>) {
         while let Some(order) = offered.pop_front() {
             self.offer_one(order, &mut offered);
@@ -394,12 +390,23 @@ impl Model {
     }
 
     fn show(&mut self, at: usize) {
-        if self.is_over(at) {
-            return self.expire(at);
-        }
-        self.stored[at].place = Place::Put;
-        self.note(Change::Returned, at);
-        self.offer(self.stored[at].order);
+        self.show_all(VecDeque::from([self.stored[at].order]));
+    }
+
+    /// All are back, but those whose time has come, before one is offered.
+    fn show_all(&mut self, mut back: VecDeque<u64>) {
+        back.retain(|order| {
+            let at = self.stored.iter().position(|s| s.order == *order).unwrap();
+            let is_over = self.is_over(at);
+            if is_over {
+                self.expire(at);
+            } else {
+                self.stored[at].place = Place::Put;
+                self.note(Change::Returned, at);
+            }
+            !is_over
+        });
+        self.offer_all(back);
     }
 
     pub(super) fn cancel(&mut self, from: u16, token: u64) {
@@ -416,17 +423,10 @@ impl Model {
     }
 
     pub(super) fn undo(&mut self, from: u16, token: u64) {
-        let is_taken = |s: &&mut Stored| s.place == Place::Taken { by: from, token };
-        let mut back = vec![];
-        for stored in self.stored.iter_mut().filter(is_taken) {
-            stored.place = Place::Put;
-            back.push(stored.order);
-        }
+        let is_taken = |s: &&Stored| s.place == Place::Taken { by: from, token };
+        let mut back: Vec<u64> = self.stored.iter().filter(is_taken).map(|s| s.order).collect();
         back.sort_unstable();
-        for order in back {
-            let at = self.stored.iter().position(|s| s.order == order).unwrap();
-            self.show(at);
-        }
+        self.show_all(back.into());
     }
 
     pub(super) fn writable(&mut self, to: u16) {

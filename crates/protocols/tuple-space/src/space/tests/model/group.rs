@@ -37,12 +37,10 @@ impl Model {
 
     pub(in super::super) fn abort(&mut self, from: u16, token: u64, leases: &[u64]) {
         let own = leases.iter().filter(|lease| self.is_free(from, **lease));
-        let aged = own.filter_map(|lease| Some((self.stored[self.held(from, *lease)?].order, *lease)));
-        let mut leases: Vec<(u64, u64)> = aged.collect();
-        leases.sort_unstable();
-        for (_, lease) in leases {
-            self.fail(lease, "never shown");
-        }
+        let mut back: Vec<u64> =
+            own.filter_map(|lease| Some(self.stored[self.held(from, *lease)?].order)).collect();
+        back.sort_unstable();
+        self.show_all(back.into());
         self.reply(from, token, Answer::Done);
     }
 

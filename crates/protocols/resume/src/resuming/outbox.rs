@@ -29,7 +29,7 @@ impl<'a, R: Requests> Retaining<'a, R> {
 
     /// Sends a frame to the service, and keeps it.
     fn ask(&mut self, frame: Frame<'_>) -> Result<(), SendError> {
-        pass(self.service, frame, self.out)?;
+        pass(self.service, frame, self.out).map_err(until_next_link)?;
         self.retained.sent::<R>(&frame);
         Ok(())
     }
@@ -41,6 +41,12 @@ impl<'a, R: Requests> Retaining<'a, R> {
             is_asked => Ok(!is_asked || !self.state.keeps()),
         }
     }
+}
+
+/// A link that has ended refuses frames before its end is told, as that comes behind all that came over the link. What is kept finds no room then, as it does
+/// after: it goes over the next link, and no call ends with this one.
+fn until_next_link(refused: SendError) -> SendError {
+    if refused == SendError::Unreachable { SendError::Full } else { refused }
 }
 
 impl<R: Requests> Outbox for Retaining<'_, R> {
@@ -56,7 +62,7 @@ impl<R: Requests> Outbox for Retaining<'_, R> {
             return self.out.begin(to, kind, token, at_most);
         }
         // Begun here as well, it is refused where it would be, and not when it is too late to say so.
-        self.out.begin(to, kind, token, at_most)?;
+        self.out.begin(to, kind, token, at_most).map_err(until_next_link)?;
         Ok(self.begun.insert(Draft::new(to, kind, token, at_most)).room())
     }
 

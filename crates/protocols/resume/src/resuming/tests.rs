@@ -1,7 +1,9 @@
 //! Single rules of the client's side, under a protocol that passes on what its callers say and writes down what it hears.
 
 use super::*;
-use quintet_contract::{Bytes, Effects, Incarnation, Kind, LinkClass, LinkInfo, OwnedFrame, Span};
+use quintet_contract::{
+    Bytes, Disconnect, Effects, Incarnation, Kind, LinkClass, LinkInfo, OwnedFrame, Span,
+};
 use quintet_errors::Code;
 use quintet_wire::encode_to_vec;
 use quintet_wire::registry::{PORT_CALLERS, USER};
@@ -42,7 +44,7 @@ const CALLERS: Address = Address { node: quintet_contract::NodeId(1), port: PORT
 /// Says what it is told to, and notes what became of it.
 #[derive(Default)]
 struct Above {
-    refused: Vec<Token>,
+    refused: Vec<(Token, SendError)>,
     heard: Vec<Token>,
     changes: Vec<PeerChange>,
     has_room: u32,
@@ -56,8 +58,8 @@ impl Protocol for Above {
                     true => out.send(SERVICE, frame.kind, frame.token, frame.body),
                     false => out.send_bulk(SERVICE, frame.kind, frame.token, frame.body, frame.bulk.clone()),
                 };
-                if said.is_err() {
-                    self.refused.push(frame.token);
+                if let Err(error) = said {
+                    self.refused.push((frame.token, error));
                 }
             }
             Input::Frame(_, frame) => self.heard.push(frame.token),
@@ -138,7 +140,11 @@ fn what_is_unanswered_is_sent_again_in_its_order_and_what_is_new_behind_it() {
     answer(&mut client, 2);
     assert!(down(&mut client, DownCause::Died).is_empty());
     assert!(say(&mut client, ASK, 4, 1).is_empty());
-    assert_eq!(client.inner().refused, [Token(4)], "there is no room while there is no link");
+    assert_eq!(
+        client.inner().refused,
+        [(Token(4), SendError::Full)],
+        "there is no room while there is no link"
+    );
     assert_eq!(word(&up(&mut client)), Word::Resume(ClientId(5)));
     assert!(say(&mut client, ASK, 5, 1).is_empty(), "nor before the reply");
     assert_eq!(reply(&mut client, WHO, RESUMES), [1, 3]);
@@ -239,6 +245,42 @@ fn a_link_that_ends_again_before_all_is_sent_changes_nothing() {
     down(&mut client, DownCause::Died);
     up(&mut client);
     assert_eq!(reply(&mut client, WHO, RESUMES), [1, 2, 3]);
+}
+
+/// An outbox whose links have all ended.
+struct Ended;
+
+impl Outbox for Ended {
+    fn begin(&mut self, _: Address, _: Kind, _: Token, _: usize) -> Result<&mut [u8], SendError> {
+        Err(SendError::Unreachable)
+    }
+
+    fn commit(&mut self, _len: usize) {
+        panic!("nothing was begun");
+    }
+
+    fn send_bulk(&mut self, _: Address, _: Kind, _: Token, _: &[u8], _: Bytes) -> Result<(), SendError> {
+        Err(SendError::Unreachable)
+    }
+
+    fn disconnect(&mut self, _peer: Address, _how: Disconnect) {}
+}
+
+#[test]
+fn what_is_asked_over_a_link_whose_end_is_still_to_be_told_waits_for_the_next_one() {
+    let mut client = known();
+    assert_eq!(say(&mut client, ASK, 1, 1), [1]);
+    let bulk = Bytes::from(vec![7; 5000]);
+    for (token, bulk) in [(2, &Bytes::new()), (3, &bulk)] {
+        let frame = Frame { bulk, ..Frame::new(ASK, Token(token), &[0; 8]) };
+        client.handle(Time(0), Input::Frame(CALLERS, frame), &mut Ended);
+    }
+    let refused = [2, 3].map(|token| (Token(token), SendError::Full));
+    assert_eq!(client.inner().refused, refused, "there is no room, and no call has failed");
+    down(&mut client, DownCause::Died);
+    up(&mut client);
+    assert_eq!(reply(&mut client, WHO, RESUMES), [1], "only what went is sent again");
+    assert_eq!(client.inner().has_room, 1, "and the rest finds room");
 }
 
 #[test]

@@ -2,8 +2,8 @@
 //!
 //! What it had acknowledged may have been committed with its help, and its earlier life may have told nobody but the leader. So until it has all of that again, it must do nothing that a majority
 //! is made of: it gives no vote, and has no copy that could count. All of it is in the log of every later leader (leader completeness; Ongaro, section 3.6.3), and in what a leader has committed
-//! once its own term has committed something (3.6.2). So that is what it begins with: a snapshot whose last entry is of the term of the leader that sends it. A majority of others
-//! have committed that entry, for it has no copy of it.
+//! once its own term has committed something (3.6.2). So that is what it begins with: a snapshot whose last entry is of the term of the leader that sends it. Copies of
+//! its earlier life that this leader had counted lie before the end of the snapshot: the leader counts none once it has heard of the new life, and learns only from that one that it has no log.
 //!
 //! A group in which logs are never lost has none of this: there, whoever has no log is new.
 

@@ -42,7 +42,7 @@ pub use defect::Defect;
 pub use ledger::Ledger;
 pub use nodes::Node;
 
-use crate::system::{Birth, Broken, Call, Chooser, Faults, Joined, Pace, Request, System, View};
+use crate::system::{Birth, Broken, Call, Chooser, Faults, Joined, Pace, Request, System, Verdict, View};
 use quintet_contract::{Frame, NodeId, OwnedFrame, Port, Span};
 use quintet_wire::registry::PORT_SPACE;
 use std::ops::RangeInclusive;
@@ -228,7 +228,7 @@ impl System for Spaces {
         self.end(ledger)
     }
 
-    fn at_rest(&self, view: &View<'_, Node>, ledger: &Ledger) -> Result<(), Broken> {
+    fn verdict(&self, view: &View<'_, Node>, ledger: &Ledger) -> Result<Verdict, Broken> {
         self.judge(view, ledger)
     }
 

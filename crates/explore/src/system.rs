@@ -30,7 +30,9 @@ pub use crate::Progress;
 pub use quintet_contract as contract;
 pub use quintet_simulate::{Chooser, Sequence};
 pub use quintet_wire::registry::{PORT_CALLERS, PORT_USER, USER};
-pub use report::{Failure, Options, Origin, Report, Shrunk, Size, explore, explore_while, replay, shrink};
+pub use report::{
+    Failure, Options, Origin, Report, Shrunk, Size, Undecided, explore, explore_while, replay, shrink,
+};
 pub use run::View;
 
 use quintet_contract::{Frame, Kind, NodeId, OwnedFrame, Port, Protocol, Span, Token};
@@ -136,6 +138,14 @@ pub trait System {
         Ok(())
     }
 
+    /// The same of a system whose judge does not always come to an end. Default: what [`at_rest`](System::at_rest) says.
+    ///
+    /// # Errors
+    /// What does not hold.
+    fn verdict(&self, view: &View<'_, Self::Node>, ledger: &Self::Ledger) -> Result<Verdict, Broken> {
+        self.at_rest(view, ledger).map(|()| Verdict::Holds)
+    }
+
     /// How long nodes are left alone at the end. Links lose what they lose then, too. Default: 1 s.
     fn settles_within(&self) -> Span {
         Span::from_secs(1)
@@ -206,6 +216,15 @@ impl Broken {
     pub fn new(rule: &str, found: impl Into<String>) -> Broken {
         Broken { rule: rule.to_owned(), found: found.into() }
     }
+}
+
+/// What is known of a run in which nothing was seen that must not be.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// All that must hold does.
+    Holds,
+    /// That is open: why it could not be found out.
+    Open(String),
 }
 
 /// How much is asked, and when.

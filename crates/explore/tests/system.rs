@@ -9,7 +9,7 @@ use quintet_contract::{
 };
 use quintet_explore::system::{
     Birth, Broken, Call, Chooser, Failure, Faults, Options, Origin, PORT_CALLERS, PORT_USER, Report, Request,
-    System, USER, View, explore, explore_while, replay, shrink,
+    System, USER, Undecided, Verdict, View, explore, explore_while, replay, shrink,
 };
 use quintet_explore::{read_sequence, write_sequence};
 use std::ops::RangeInclusive;
@@ -323,6 +323,51 @@ fn an_exploration_ends_when_it_is_told_to() {
         seen.len() < 3
     });
     assert_eq!((report.schedules, seen), (3, vec![3, 4, 5]));
+}
+
+/// Nobody can say whether what an odd number of nodes noted is right; what an even one did is.
+struct Doubtful;
+
+impl System for Doubtful {
+    type Node = Noting;
+    type Ledger = u64;
+
+    fn node(&self, birth: &Birth) -> Noting {
+        Never(Faults::none(), |_, _| false).node(birth)
+    }
+
+    fn faults(&self) -> Faults {
+        Faults::none()
+    }
+
+    fn request(&self, _call: Call, _ledger: &mut u64, _draw: &mut Chooser) -> Option<Request> {
+        None
+    }
+
+    fn answered(&self, _node: NodeId, _answer: Frame<'_>, _ledger: &mut u64) -> Result<(), Broken> {
+        Ok(())
+    }
+
+    fn verdict(&self, view: &View<'_, Noting>, _ledger: &u64) -> Result<Verdict, Broken> {
+        let are_even = view.nodes().count().is_multiple_of(2);
+        Ok(if are_even { Verdict::Holds } else { Verdict::Open("they are odd".to_owned()) })
+    }
+}
+
+#[test]
+fn what_is_undecided_is_counted_and_the_exploration_goes_on() {
+    let options = Options::of(0..30);
+    let report = explore(&Doubtful, &options);
+    assert!(report.failure.is_none() && report.schedules == 30, "{report}");
+    let seeds: Vec<u64> = report.undecided.iter().filter_map(|undecided| undecided.seed).collect();
+    let is_open = |seed: &u64| {
+        let again = replay(&Doubtful, Origin::Seed(*seed), &options, &mut |_| {});
+        again.undecided == [Undecided { seed: Some(*seed), why: "they are odd".to_owned() }]
+    };
+    let expected: Vec<u64> = (0..30).filter(is_open).collect();
+    assert!(!seeds.is_empty() && seeds.len() < 30 && seeds == expected, "{seeds:?}, and not {expected:?}");
+    let said = format!("of {} it is open whether they break a rule\nseed {}: they", seeds.len(), seeds[0]);
+    assert!(report.to_string().contains(&said), "{report}");
 }
 
 /// A node that writes one byte more to its disk for each request and answers when that is synced.

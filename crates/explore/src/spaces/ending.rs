@@ -4,9 +4,9 @@ use super::asking::{cancel, frame, of_nobody, template};
 use super::ledger::{ANSWERED_ONCE, Asked, Ledger, Waits, What, node_of};
 use super::watching::Stage;
 use super::{Node, Placement, REMEMBERED, Spaces};
-use crate::system::{Broken, View};
+use crate::system::{Broken, Verdict, View};
 use quintet_contract::{NodeId, OwnedFrame, Span, Token};
-use quintet_linearizability::{Act, Event, Fault, Order, Pattern, Purpose, Space, check, check_within};
+use quintet_linearizability::{Act, Event, Fault, MAX_STATES, Order, Pattern, Purpose, Space, check_within};
 use quintet_tuple_space::{Request, Wait};
 use std::collections::BTreeMap;
 
@@ -21,7 +21,6 @@ const NOTHING_INVENTED: &str = "nothing is given that nobody has put";
 const NOTHING_TWICE: &str = "nothing is given twice";
 const NOTHING_LOST: &str = "what was acknowledged is there until it is taken";
 const ONE_SPACE: &str = "one space, which does one thing after the other, could have answered all";
-const DECIDED: &str = "whether one space could have answered all is decided";
 const ONE_STATE: &str = "replicas that were given the same are in one state";
 
 /// What comes one after the other in the end.
@@ -85,11 +84,11 @@ impl Spaces {
     }
 
     /// What must hold when all is over.
-    pub(super) fn judge(&self, view: &View<'_, Node>, ledger: &Ledger) -> Result<(), Broken> {
+    pub(super) fn judge(&self, view: &View<'_, Node>, ledger: &Ledger) -> Result<Verdict, Broken> {
         check_state(view)?;
         if ledger.anybody(self.comes_back()).is_none() {
             // Whose first link ended before the space knew it does not go on. If there is nobody else, nobody has seen what is left.
-            return Ok(());
+            return Ok(Verdict::Holds);
         }
         account(&ledger.history)?;
         ledger.watching.judge(&ledger.history)?;
@@ -102,18 +101,23 @@ impl Spaces {
         let told = ledger.history.iter().filter(is_told).cloned();
         let history: Vec<Event<Act>> =
             if is_one { told.collect() } else { told.flat_map(one_by_one).collect() };
-        match has_order(order, &history) {
-            Ok(()) => Ok(()),
-            Err(fault @ Fault::Undecided(_)) => Err(Broken::new(DECIDED, fault.to_string())),
-            Err(Fault::NotLinearizable { ordered, stuck }) => {
-                let stuck: Vec<String> = stuck.iter().map(|at| in_words(&history[*at])).collect();
-                let found = format!(
-                    "{ordered} of {} answers fit in some order, and none of these follows: {}",
-                    history.len(),
-                    stuck.join("; ")
-                );
-                Err(Broken::new(ONE_SPACE, found))
-            }
+        judge_order(order, &history, (MOST_STATES, MAX_STATES))
+    }
+}
+
+/// Whether there is an order, as far as that is seen within so many states, and then within so many for less.
+fn judge_order(order: Order, history: &[Event<Act>], most: (usize, usize)) -> Result<Verdict, Broken> {
+    match has_order(order, history, most) {
+        Ok(()) => Ok(Verdict::Holds),
+        Err(fault @ Fault::Undecided(_)) => Ok(Verdict::Open(format!("{ONE_SPACE}: {fault}"))),
+        Err(Fault::NotLinearizable { ordered, stuck }) => {
+            let stuck: Vec<String> = stuck.iter().map(|at| in_words(&history[*at])).collect();
+            let found = format!(
+                "{ordered} of {} answers fit in some order, and none of these follows: {}",
+                history.len(),
+                stuck.join("; ")
+            );
+            Err(Broken::new(ONE_SPACE, found))
         }
     }
 }
@@ -130,9 +134,9 @@ fn one_by_one(event: Event<Act>) -> Vec<Event<Act>> {
 
 /// Whether there is an order. Where a search of all orders takes too long, that of each partition for itself must be possible at least: many fewer states
 /// differ in nothing but the rest.
-fn has_order(order: Order, history: &[Event<Act>]) -> Result<(), Fault> {
-    match check_within(&Space { order }, history, MOST_STATES) {
-        Err(Fault::Undecided(_)) => check(&Space { order: Order::OfPartitions }, history),
+fn has_order(order: Order, history: &[Event<Act>], (of_all, of_each): (usize, usize)) -> Result<(), Fault> {
+    match check_within(&Space { order }, history, of_all) {
+        Err(Fault::Undecided(_)) => check_within(&Space { order: Order::OfPartitions }, history, of_each),
         decided => decided,
     }
 }
@@ -317,3 +321,6 @@ fn check_state(view: &View<'_, Node>) -> Result<(), Broken> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

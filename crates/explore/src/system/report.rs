@@ -48,8 +48,19 @@ pub struct Report {
     pub faults: u64,
     /// The same for the same seeds and the same program; another when any time, address or byte differed.
     pub digest: u64,
+    /// Schedules of which it is open whether they break a rule: the exploration goes on behind them.
+    pub undecided: Vec<Undecided>,
     /// The first failure, after which the exploration ended.
     pub failure: Option<Failure>,
+}
+
+/// A schedule of which it is open whether it breaks a rule.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Undecided {
+    /// Its seed; none if its choices were given.
+    pub seed: Option<u64>,
+    /// Why it could not be found out.
+    pub why: String,
 }
 
 /// A rule that was broken.
@@ -110,7 +121,7 @@ pub fn explore_while<S: System>(
     for seed in options.seeds.clone() {
         let choices = Choices::drawn(seed);
         let outcomes = run(system, &choices, options.events_limit, false);
-        report.add(&outcomes);
+        report.add(Some(seed), &outcomes);
         if outcomes.broken.is_some() {
             report.failure = Some(shown(system, Some(seed), &choices.made(), &outcomes, options));
         }
@@ -134,7 +145,7 @@ pub fn replay<S: System>(
     outcomes.plan.lines().for_each(&mut *show);
     outcomes.history.iter().for_each(|line| show(line));
     let mut report = Report::default();
-    report.add(&outcomes);
+    report.add(origin.seed(), &outcomes);
     report.failure = Failure::of(origin.seed(), choices.made(), &outcomes, options.shown_events);
     report
 }
@@ -217,13 +228,33 @@ impl Failure {
 }
 
 impl Report {
-    fn add(&mut self, outcomes: &Outcomes) {
+    fn add(&mut self, seed: Option<u64>, outcomes: &Outcomes) {
         self.schedules += 1;
         self.events += outcomes.events;
         self.requests += outcomes.requests;
         self.answers += outcomes.answers;
         self.faults += outcomes.faults as u64;
         self.digest = add_digest(self.digest, outcomes.digest);
+        self.undecided.extend(outcomes.open.clone().map(|why| Undecided { seed, why }));
+    }
+}
+
+impl Report {
+    /// How many schedules are undecided, and each; nothing where none is.
+    fn write_undecided(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.undecided.is_empty() {
+            writeln!(f, "of {} it is open whether they break a rule", self.undecided.len())?;
+        }
+        self.undecided.iter().try_for_each(|undecided| writeln!(f, "{undecided}"))
+    }
+}
+
+impl fmt::Display for Undecided {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.seed {
+            Some(seed) => write!(f, "seed {seed}: {}", self.why),
+            None => write!(f, "this schedule: {}", self.why),
+        }
     }
 }
 
@@ -274,6 +305,7 @@ impl fmt::Display for Report {
             f,
             "{schedules} schedules, {events} events, {requests} requests, {answers} answers, {faults} faults"
         )?;
+        self.write_undecided(f)?;
         write_ending(f, self.failure.as_ref(), self.digest)
     }
 }

@@ -4,7 +4,7 @@ use super::history::{History, What};
 use super::panics::caught;
 use super::plan::{Fault, Plan};
 use super::watched::{Answers, Callers, STEP, Watched};
-use super::{Birth, Broken, Call, Joined, PORT_CALLERS, System};
+use super::{Birth, Broken, Call, Joined, PORT_CALLERS, System, Verdict};
 use crate::plan::streams;
 use quintet_contract::{Address, Bytes, NodeId, OwnedFrame, Port, Span, Time, Token};
 use quintet_simulate::{Choices, Chooser, Distribution, Hosted, LinkModel, Picos, Restart, Simulation};
@@ -27,6 +27,8 @@ const LONGEST_BULK: usize = 1 << 24;
 /// What came of a run.
 pub(super) struct Outcomes {
     pub(super) broken: Option<Broken>,
+    /// Why it is open whether something was, if it is.
+    pub(super) open: Option<String>,
     /// What the choices made of it.
     pub(super) plan: String,
     pub(super) nodes: u16,
@@ -55,15 +57,17 @@ pub(super) fn run<S: System>(
         counted = run.counted();
         played
     });
-    let broken = match found.and_then(|played| played) {
-        Ok(played) => played.err(),
-        Err(panic) => Some(Broken::new(NO_PANIC, panic)),
+    let (broken, open) = match found.and_then(|played| played) {
+        Ok(Ok(Verdict::Holds)) => (None, None),
+        Ok(Ok(Verdict::Open(why))) => (None, Some(why)),
+        Ok(Err(broken)) => (Some(broken), None),
+        Err(panic) => (Some(Broken::new(NO_PANIC, panic)), None),
     };
     let faults = plan.faults.iter().filter(|(_, fault)| !fault.is_end()).count();
     let Counted { requests, answers, events, digest } = counted;
     let history = if keeps_history { history.lines(system) } else { Vec::new() };
     let (nodes, plan) = (plan.nodes, plan.to_string());
-    Outcomes { broken, plan, nodes, faults, requests, answers, events, digest, history }
+    Outcomes { broken, open, plan, nodes, faults, requests, answers, events, digest, history }
 }
 
 /// What was counted in a run, up to a panic if that ended it. Nothing if not even its nodes could be made.
@@ -241,7 +245,7 @@ impl<'a, S: System> Run<'a, S> {
         Counted { events, digest, ..self.counted }
     }
 
-    fn play(&mut self) -> Result<(), Broken> {
+    fn play(&mut self) -> Result<Verdict, Broken> {
         let mut faults = self.plan.faults.iter().peekable();
         loop {
             let fault = faults.peek().map(|(at, _)| Time::ZERO + *at);
@@ -268,7 +272,7 @@ impl<'a, S: System> Run<'a, S> {
             }
             self.settle()?;
         }
-        self.system.at_rest(&self.view(), &self.ledger)
+        self.system.verdict(&self.view(), &self.ledger)
     }
 
     /// Leaves the nodes alone, for as long as something is under way.

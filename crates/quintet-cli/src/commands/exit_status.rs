@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 /// Statuses that stand for no error code alone.
-const OTHERS: [(u8, &str); 3] = [
+const OTHERS: [(u8, &str); 4] = [
     (0, "all went well"),
     (1, "run: no task was redone although --kill-one asked for it; explore: a promise was broken"),
+    (2, "explore: no promise was broken, and of some schedules it is open whether one was"),
     (64, "the command line cannot be understood"),
 ];
 

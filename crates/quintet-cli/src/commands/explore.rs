@@ -29,7 +29,7 @@ const ATTEMPTS: u32 = 20_000;
 
 #[derive(Args)]
 #[command(
-    after_help = "Exits with 1 when a promise was broken, with 130 when it was interrupted before. The first schedule that breaks one is made smaller; the smallest is shown and stored.\nmodel FILE runs a model file over so many seeds, and looks for one whose run breaks a statement of its [check]: how long something waits at most, what is never lost, that it ends by itself (docs/models.md). The first is shown, with the shortest run of it that was found and the command that runs it again.\n\nExample:\n  quintet explore --seeds 10000\n  quintet explore --seed 17\n  quintet explore tuple-space --placement replicated --seeds 10000\n  quintet explore --replay explore-17.choices\n  quintet explore model models/clinic.toml --seeds 1000\n  quintet explore model models/clinic.toml --set patients=40"
+    after_help = "Exits with 1 when a promise was broken, with 2 when none was and it is open of some schedules, with 130 when it was interrupted before. The first schedule that breaks one is made smaller; the smallest is shown and stored.\nmodel FILE runs a model file over so many seeds, and looks for one whose run breaks a statement of its [check]: how long something waits at most, what is never lost, that it ends by itself (docs/models.md). The first is shown, with the shortest run of it that was found and the command that runs it again.\n\nExample:\n  quintet explore --seeds 10000\n  quintet explore --seed 17\n  quintet explore tuple-space --placement replicated --seeds 10000\n  quintet explore --replay explore-17.choices\n  quintet explore model models/clinic.toml --seeds 1000\n  quintet explore model models/clinic.toml --set patients=40"
 )]
 pub(crate) struct Arguments {
     /// What is explored

@@ -18,6 +18,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
+/// The status of a search that found nothing broken, and could not decide whether all schedules keep the rules.
+const UNDECIDED: u8 = 2;
+
 /// A smaller schedule that breaks the rule, and where it is stored.
 struct Small {
     shrunk: Shrunk,
@@ -64,11 +67,25 @@ pub(super) fn run(arguments: &Arguments, placement: Placement) -> Result<ExitCod
     let stored = small.map_or(Ok(()), |small| store(&small));
     let asked = options.seeds.end - options.seeds.start;
     let is_cut_short = report.failure.is_none() && arguments.is_search() && report.schedules < asked;
-    let text =
-        || format!("{} of {asked} schedules were run; none of them breaks a promise", report.schedules);
+    let text = || {
+        let open = match report.undecided.len() {
+            0 => String::new(),
+            open => format!(", and of {open} it is open"),
+        };
+        format!("{} of {asked} schedules were run; none of them breaks a promise{open}", report.schedules)
+    };
     let cut_short = is_cut_short.then(|| Error::new(Code::Cancelled, text()));
     first([unshown.or(shown.err()), stored.err(), cut_short].into_iter().flatten())?;
-    Ok(ExitCode::from(u8::from(report.failure.is_some())))
+    Ok(ExitCode::from(status(&report)))
+}
+
+/// What the command ends with: a promise was broken, or of a schedule it is open.
+fn status(report: &Report) -> u8 {
+    match (&report.failure, &report.undecided[..]) {
+        (Some(_), _) => 1,
+        (None, [_, ..]) => UNDECIDED,
+        (None, []) => 0,
+    }
 }
 
 #[cfg(not(feature = "seeded-defects"))]
@@ -168,6 +185,7 @@ fn as_json(report: &Report, placement: Placement, small: Option<&Small>, per_sec
         "answers": report.answers,
         "faults": report.faults,
         "digest": format!("{:016x}", report.digest),
+        "undecided": report.undecided.iter().map(|open| json!({ "seed": open.seed, "why": open.why })).collect::<Vec<_>>(),
         "failure": report.failure.as_ref().map(of_failure),
         "shrunk": small.map(|Small { shrunk, file }| json!({
             "file": file.display().to_string(),
@@ -175,4 +193,27 @@ fn as_json(report: &Report, placement: Placement, small: Option<&Small>, per_sec
             "failure": of_failure(&shrunk.failure),
         })),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quintet_explore::system::{Sequence, Undecided};
+
+    #[test]
+    fn what_is_undecided_has_a_status_of_its_own_unless_something_is_broken() {
+        let mut report = Report::default();
+        assert_eq!(status(&report), 0);
+        report.undecided.push(Undecided { seed: Some(17), why: "it takes long".to_owned() });
+        assert_eq!(status(&report), UNDECIDED);
+        let json = as_json(&report, Placement::Logged, None, 1.0);
+        assert_eq!(json["undecided"], json!([{ "seed": 17, "why": "it takes long" }]));
+        assert_eq!(json["failure"], Value::Null);
+        assert!(in_words(&report, Placement::Logged, None).contains("seed 17: it takes long"));
+        let (rule, text) = ("a rule".to_owned(), "it is broken".to_owned());
+        let (plan, history, size) = (Vec::new(), Vec::new(), Size::default());
+        let choices = Sequence::default();
+        report.failure = Some(Failure { seed: Some(18), rule, text, plan, history, size, choices });
+        assert_eq!(status(&report), 1);
+    }
 }

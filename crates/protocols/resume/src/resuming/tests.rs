@@ -54,11 +54,7 @@ impl Protocol for Above {
     fn handle(&mut self, _now: Time, input: Input<'_>, out: &mut dyn Outbox) {
         match input {
             Input::Frame(CALLERS, frame) => {
-                let said = match frame.bulk.is_empty() {
-                    true => out.send(SERVICE, frame.kind, frame.token, frame.body),
-                    false => out.send_bulk(SERVICE, frame.kind, frame.token, frame.body, frame.bulk.clone()),
-                };
-                if let Err(error) = said {
+                if let Err(error) = pass_on(frame, out) {
                     self.refused.push((frame.token, error));
                 }
             }
@@ -71,6 +67,20 @@ impl Protocol for Above {
 
     fn deadline(&self) -> Option<Time> {
         None
+    }
+}
+
+/// In each of the ways in which a frame goes.
+fn pass_on(frame: Frame<'_>, out: &mut dyn Outbox) -> Result<(), SendError> {
+    let Frame { kind, token, body, bulk, .. } = frame;
+    match kind {
+        TELL => {
+            out.begin(SERVICE, kind, token, body.len())?.copy_from_slice(body);
+            out.commit(body.len());
+            Ok(())
+        }
+        _ if bulk.is_empty() => out.send(SERVICE, kind, token, body),
+        _ => out.send_bulk(SERVICE, kind, token, body, bulk.clone()),
     }
 }
 
@@ -271,11 +281,11 @@ fn what_is_asked_over_a_link_whose_end_is_still_to_be_told_waits_for_the_next_on
     let mut client = known();
     assert_eq!(say(&mut client, ASK, 1, 1), [1]);
     let bulk = Bytes::from(vec![7; 5000]);
-    for (token, bulk) in [(2, &Bytes::new()), (3, &bulk)] {
-        let frame = Frame { bulk, ..Frame::new(ASK, Token(token), &[0; 8]) };
+    for (kind, token, bulk) in [(ASK, 2, &Bytes::new()), (ASK, 3, &bulk), (TELL, 4, &Bytes::new())] {
+        let frame = Frame { bulk, ..Frame::new(kind, Token(token), &[0; 8]) };
         client.handle(Time(0), Input::Frame(CALLERS, frame), &mut Ended);
     }
-    let refused = [2, 3].map(|token| (Token(token), SendError::Full));
+    let refused = [2, 3, 4].map(|token| (Token(token), SendError::Full));
     assert_eq!(client.inner().refused, refused, "there is no room, and no call has failed");
     down(&mut client, DownCause::Died);
     up(&mut client);

@@ -43,7 +43,7 @@ pub(crate) struct Known {
 }
 
 /// Isochrons of one sender that may be told of: those whose places are kept, those under way, and as many again, as some know more than others.
-const MAX_KNOWN: usize = 4 * (MAX_RANKS_APART as usize + MAX_UNEXECUTED);
+pub(crate) const MAX_KNOWN: usize = 4 * (MAX_RANKS_APART as usize + MAX_UNEXECUTED);
 
 impl Known {
     /// One more isochron; pulse 0 says that there is a part of it. False if its place is another one than was known, or its sender has too many.

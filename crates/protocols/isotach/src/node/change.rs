@@ -5,7 +5,7 @@
 
 use super::{Broken, Node};
 use crate::codec::{CUT, Cut, CutStep, Farewell, INSTALLED, NextView, Ordered, Refusal, pieces};
-use crate::cut::Known;
+use crate::cut::{Known, MAX_KNOWN};
 use crate::logical_time::View;
 use crate::topology::Topology;
 use quintet_contract::{Address, Frame, NodeId, Outbox, Token};
@@ -273,7 +273,8 @@ impl Node {
         let change = self.change.as_mut().filter(|change| change.has_reported).ok_or(Broken)?;
         change.prefix.extend(order);
         let ascends = change.prefix.is_sorted_by(|one, next| one < next);
-        if !is_of_nodes || !ascends {
+        let is_bounded = change.prefix.len() <= self.config.isonet.topology().nodes().count() * MAX_KNOWN;
+        if !is_of_nodes || !ascends || !is_bounded {
             return Err(Broken);
         }
         if is_complete {

@@ -1,6 +1,9 @@
 //! Numbers of a model, and where each is from.
 
+use crate::page;
 use core::fmt;
+use serde_json::{Value, json};
+use std::fmt::Write;
 
 /// Where a number is from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,4 +52,24 @@ pub(crate) const fn parameter(
     because: &'static str,
 ) -> Parameter {
     Parameter { name, value, unit, origin, because }
+}
+
+impl Parameter {
+    /// As an object of a report.
+    pub(crate) fn object(&self) -> Value {
+        json!({
+            "parameter": self.name, "value": self.value, "unit": self.unit,
+            "origin": self.origin.to_string(), "because": self.because,
+        })
+    }
+}
+
+/// All of a model as a table of a page.
+pub(crate) fn table(parameters: &[Parameter]) -> String {
+    let mut table = "<table><tr><th>parameter<th>value<th>origin<th>because</tr>\n".to_owned();
+    for Parameter { name, value, unit, origin, because } in parameters {
+        let because = page::escape(because);
+        let _ = writeln!(table, "<tr><td>{name}<td class=\"n\">{value} {unit}<td>{origin}<td>{because}</tr>");
+    }
+    table + "</table>\n"
 }

@@ -5,6 +5,7 @@ use super::parameters::PARAMETERS;
 use super::study::Simulated;
 use crate::linda_lan::{Drawing, DrawnLine};
 use crate::page;
+use crate::parameter::{Parameter, table};
 use core::fmt;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -16,12 +17,7 @@ impl Simulated {
     /// One object a cell, a parameter and a line of a figure, and one that sums them up.
     #[must_use]
     pub fn objects(&self) -> Vec<Value> {
-        let parameters = PARAMETERS.iter().map(|parameter| {
-            json!({
-                "parameter": parameter.name, "value": parameter.value, "unit": parameter.unit,
-                "origin": parameter.origin.to_string(), "because": parameter.because,
-            })
-        });
+        let parameters = PARAMETERS.iter().map(Parameter::object);
         let mut objects = self.report.objects();
         let sum = objects.pop();
         objects.extend(parameters);
@@ -46,15 +42,9 @@ impl Simulated {
         beyond.into_iter().for_each(|figure| all.push_str(&drawn(figure, draw)));
         let _ = writeln!(all, "<h2>{UNSAID}</h2>");
         list(&mut all, &self.unsaid);
-        all.push_str("<h2>Parameters</h2>\n<table><tr><th>parameter<th>value<th>origin<th>because</tr>\n");
-        for parameter in &PARAMETERS {
-            let _ = writeln!(
-                all,
-                "<tr><td>{}<td class=\"n\">{} {}<td>{}<td>{}</tr>",
-                parameter.name, parameter.value, parameter.unit, parameter.origin, parameter.because
-            );
-        }
-        let _ = writeln!(all, "</table>\n<pre>{}</pre>", page::escape(&self.report.to_string()));
+        all.push_str("<h2>Parameters</h2>\n");
+        all.push_str(&table(&PARAMETERS));
+        let _ = writeln!(all, "<pre>{}</pre>", page::escape(&self.report.to_string()));
         all + page::END
     }
 }

@@ -5,6 +5,7 @@ use super::study::{CONNECTIONS_US, KernelRow, Simulated, Sweep};
 use crate::linda_lan::explanation::machines_in_words as place;
 use crate::linda_lan::{Drawing, DrawnLine};
 use crate::page;
+use crate::parameter::{Parameter, table};
 use core::fmt;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -45,12 +46,7 @@ impl Simulated {
     /// One object a cell and one that sums them up, as of every study; then one each parameter, sweep and row of L-Kernels, and one with the findings.
     #[must_use]
     pub fn objects(&self) -> Vec<Value> {
-        let parameters = PARAMETERS.iter().map(|parameter| {
-            json!({
-                "parameter": parameter.name, "value": parameter.value, "unit": parameter.unit,
-                "origin": parameter.origin.to_string(), "because": parameter.because,
-            })
-        });
+        let parameters = PARAMETERS.iter().map(Parameter::object);
         let sweeps = self.sweeps.iter().map(|sweep| {
             let points = sweep.points.iter().map(|(workers, seconds)| json!([workers, seconds]));
             json!({"sweep": "workers", "machines": sweep.machines, "points": points.collect::<Vec<Value>>()})
@@ -80,15 +76,8 @@ impl Simulated {
         for sentence in self.findings() {
             let _ = writeln!(all, "<li>{}</li>", page::escape(&sentence));
         }
-        all.push_str("</ul>\n<table><tr><th>parameter<th>value<th>origin<th>because</tr>\n");
-        for parameter in &PARAMETERS {
-            let _ = writeln!(
-                all,
-                "<tr><td>{}<td class=\"n\">{} {}<td>{}<td>{}</tr>",
-                parameter.name, parameter.value, parameter.unit, parameter.origin, parameter.because
-            );
-        }
-        all.push_str("</table>\n");
+        all.push_str("</ul>\n");
+        all.push_str(&table(&PARAMETERS));
         let lines: Vec<_> = self.sweeps.iter().map(line_of_sweep).collect();
         all.push_str(&draw("jmatrix, dimension 10, one packet", "workers", "seconds", &lines));
         for machines in [1, 2] {

@@ -60,7 +60,7 @@ impl<'a> Parts<'a> {
         self.count
     }
 
-    /// The head and the bulk of the next one, and does not expire.
+    /// The head and the bulk of the next one, which does not expire.
     pub(super) fn next_part(&mut self) -> Result<(&'a [u8], &'a [u8]), DecodeError> {
         let len = self.walk.rest.len();
         let Part { head, bulk, expires_in } = self.walk.next_part().ok_or_else(|| self.walk.fault(len))?;

@@ -2,7 +2,7 @@
 //!
 //! The time of a tuple runs from when it is put, which is to say from when it has room, and by the space's own clock. A deadline is kept for each
 //! that can be taken; what is hidden has none, and is looked at when it would return. What is due is done before anything that is asked at that
-//! time or later, so nobody sees a tuple after its time, and the host is told of the first. (docs/design/0049.)
+//! time or later, so nobody sees a tuple after its time, and the host is told of the first. (Decision 49.)
 
 use super::stores::Place;
 use super::{Space, Timer, seeded};

@@ -166,15 +166,15 @@ fn what_is_put_on_one_machine_is_taken_on_another() {
         assert_eq!((code, &object(&said)["tuples"]), (0, &1.into()), "{said}");
         let shown = object(&machine.does(&["status", "--json"]));
         assert_eq!(shown["tuples"], 1, "beside the machines: {shown}");
-        let [first, second, third] = &shown["cluster"]["machines"].as_array().unwrap()[..] else {
-            panic!("{shown}")
-        };
-        for shown in [first, second, third] {
-            assert!(
-                shown["agent"]["cores"].as_u64() > Some(0) && shown["agent"]["version"].is_string(),
-                "{shown}"
-            );
-        }
+        // An agent answers within the time for which it is asked, or at another try where the machine is busy.
+        wait_until(|| {
+            let shown = object(&machine.does(&["status", "--json"]));
+            let machines = shown["cluster"]["machines"].as_array().unwrap();
+            let is_told = |shown: &serde_json::Value| {
+                shown["agent"]["cores"].as_u64() > Some(0) && shown["agent"]["version"].is_string()
+            };
+            machines.len() == 3 && machines.iter().all(is_told)
+        });
         let shown = object(&machine.does(&["peek", "--json"]));
         assert_eq!(shown["tuples"].as_array().map(Vec::len), Some(1), "of the cluster: {shown}");
         let shown = object(&machine.does(&["ps", "--json"]));

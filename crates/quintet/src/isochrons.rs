@@ -6,16 +6,19 @@ mod handlers;
 mod host;
 mod isochron;
 mod meeting;
+mod plain;
 
 pub use handlers::Received;
 pub use host::Isonet;
 pub use isochron::{Executed, Isochron, PendingIsochron};
+pub use plain::{PendingPlain, PlainReceived};
 
 use crate::stack::{IsotachConfig, token_manager_node};
 use crate::{Code, Error, Job, Lab, LinkAddress, LinkConfig, Recorder};
 use handlers::Handlers;
 use host::{Host, Places};
 use meeting::Meeting;
+use plain::PlainHandlers;
 use quintet_contract::NodeId;
 use quintet_isotach::limits::MAX_VALUE_BYTES;
 use quintet_isotach::{Delivery, Shape, Topology, Variable, View};
@@ -66,6 +69,7 @@ pub struct IsonetBuilder {
     member: Option<(u16, u16)>,
     variables: BTreeMap<Variable, Wanted>,
     handlers: Handlers,
+    plain: PlainHandlers,
     delivery: Delivery,
     keeps_witness: bool,
     listens_at: Option<LinkAddress>,
@@ -90,6 +94,7 @@ impl IsonetBuilder {
             member: None,
             variables: BTreeMap::new(),
             handlers: Handlers::default(),
+            plain: PlainHandlers::default(),
             delivery: Delivery::default(),
             keeps_witness: false,
             listens_at: None,
@@ -131,6 +136,19 @@ impl IsonetBuilder {
     pub fn handler(mut self, number: u32, handle: impl FnMut(&Received<'_>) + Send + 'static) -> Self {
         if !self.handlers.add(number, Box::new(handle)) {
             self.note(format!("handler {number} is said twice"));
+        }
+        self
+    }
+
+    /// Takes plain messages ([`Isonet::send_plain`]) to the handler of this number, on the same thread, as they come. Their numbers have nothing to do with those
+    /// of [`handler`](IsonetBuilder::handler); what holds there for waiting, panics and numbers without a handler holds here.
+    pub fn plain_handler(
+        mut self,
+        number: u32,
+        handle: impl FnMut(&PlainReceived<'_>) + Send + 'static,
+    ) -> Self {
+        if !self.plain.add(number, Box::new(handle)) {
+            self.note(format!("plain handler {number} is said twice"));
         }
         self
     }
@@ -188,7 +206,15 @@ impl IsonetBuilder {
         let places = Places::listen(self.listens_at, me == 0)?;
         let meeting = Meeting { lab: &self.lab, name: &self.name, me, members, until };
         let met = meeting.hold(&meeting::describe(&config.isonet), &places)?;
-        Host::start(config, self.handlers, places, met, self.link, self.recorder.as_ref(), until)
+        Host::start(
+            config,
+            (self.handlers, self.plain),
+            places,
+            met,
+            self.link,
+            self.recorder.as_ref(),
+            until,
+        )
     }
 }
 

@@ -84,7 +84,10 @@ pub use event_stream::{EventStream, Since};
 pub use events::to_standard_error;
 pub use group::Group;
 pub use identity::{identified, identity};
-pub use isochrons::{Executed, Isochron, Isonet, IsonetBuilder, MAX_MEMBERS, PendingIsochron, Received};
+pub use isochrons::{
+    Executed, Isochron, Isonet, IsonetBuilder, MAX_MEMBERS, PendingIsochron, PendingPlain, PlainReceived,
+    Received,
+};
 pub use job::Job;
 pub use kept_spaces::{KeptSpace, KeptSpaces};
 pub use kernel::{Kernel, KernelConfig};

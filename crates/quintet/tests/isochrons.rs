@@ -148,6 +148,43 @@ fn a_reserved_place_is_read_once_it_has_its_value() {
 }
 
 #[test]
+fn plain_messages_come_whatever_isochrons_wait_for() {
+    let job = Job::of(2);
+    let (told, heard) = mpsc::channel();
+    let members = job.join(|me, builder| {
+        let told = told.clone();
+        builder.variable(X, 8).plain_handler(4, move |message| match me {
+            // Sent back, with where it has been.
+            1 => {
+                drop(message.begin_plain(message.sender, 4, [message.bytes, b" and back"].concat()).unwrap())
+            }
+            _ => told.send((message.sender, message.bytes.to_vec())).unwrap(),
+        })
+    });
+    let mut reserving = members[0].isochron().unwrap();
+    reserving.schedule(X).unwrap();
+    reserving.execute().unwrap();
+    let mut reading = members[1].isochron().unwrap();
+    reading.read(X).unwrap();
+    let reading = reading.begin().unwrap();
+    members[0].send_plain(1, 4, "there").unwrap();
+    assert_eq!(heard.recv_timeout(LONG).unwrap(), (1, b"there and back".to_vec()));
+    assert!(!reading.is_done());
+    let pending: Vec<_> =
+        (0..100u8).map(|number| members[0].begin_plain(0, 4, vec![number]).unwrap()).collect();
+    pending.into_iter().for_each(|pending| pending.finish().unwrap());
+    let own: Vec<_> = heard.iter().take(100).map(|(sender, bytes)| (sender, bytes[0])).collect();
+    assert_eq!(own, (0..100u8).map(|number| (0, number)).collect::<Vec<_>>(), "in their order");
+    assert_eq!(members[0].send_plain(2, 4, "x").unwrap_err().code(), Code::BadValue);
+    assert_eq!(members[0].send_plain(1, 4, vec![0; 61_441]).unwrap_err().code(), Code::TooLarge);
+    let mut giving = members[0].isochron().unwrap();
+    giving.assign(X, 9u64.to_le_bytes().to_vec()).unwrap();
+    giving.execute().unwrap();
+    reading.finish().unwrap();
+    assert!(close(&members).into_iter().all(|closed| closed.is_ok()));
+}
+
+#[test]
 fn what_a_program_does_wrong_is_refused_with_words_and_the_isonet_goes_on() {
     let job = Job::of(2);
     let members = job.join(|_, builder| builder.variable(X, 8));

@@ -10,8 +10,17 @@ use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
-/// An isochron that was executed or refused.
-pub(super) type Answer = Result<Completed, Refusal>;
+/// What became of an isochron, or of a plain message.
+pub(super) type Answer = Result<Done, Refusal>;
+
+/// What was asked is done.
+#[derive(Debug)]
+pub(super) enum Done {
+    /// The isochron was executed.
+    Executed(Completed),
+    /// The plain message has arrived.
+    Arrived,
+}
 
 /// Shared by the thread that executes isochrons and those that wait.
 #[derive(Debug, Default)]
@@ -29,9 +38,9 @@ struct State {
     /// Why this member has left by itself, or that it was closed.
     ended: Option<Error>,
     last: u64,
-    /// Isochrons that somebody waits for.
+    /// Isochrons and plain messages that somebody waits for.
     asked: BTreeMap<Token, Option<Answer>>,
-    /// Isochrons without an answer, whether somebody waits or not.
+    /// Isochrons and plain messages without an answer, whether somebody waits or not.
     unanswered: usize,
     /// Operations of isochrons that were dropped before they were begun.
     dropped: Option<usize>,
@@ -105,7 +114,7 @@ impl Board {
         core::mem::take(&mut self.state().witness)
     }
 
-    /// A number for an isochron.
+    /// A number for an isochron or a plain message.
     pub(super) fn open(&self) -> Result<Token, Error> {
         let mut state = self.state();
         if let Some(end) = state.end() {
@@ -143,14 +152,14 @@ impl Board {
         self.state().ended.clone()
     }
 
-    /// Whether an isochron has its answer, or gets none.
+    /// Whether what was asked has its answer, or gets none.
     pub(super) fn is_answered(&self, token: Token) -> bool {
         let state = self.state();
         state.asked.get(&token).is_none_or(Option::is_some) || state.end().is_some()
     }
 
     /// The answer, if it comes in time; given once.
-    pub(super) fn wait(&self, token: Token, limit: Duration) -> Option<Result<Completed, Error>> {
+    pub(super) fn wait(&self, token: Token, limit: Duration) -> Option<Result<Done, Error>> {
         if self.is_poller() && !self.is_answered(token) {
             return Some(Err(would_wait_for_itself()));
         }
@@ -183,7 +192,7 @@ impl Board {
         })
     }
 
-    /// Waits until each isochron of this member has its answer.
+    /// Waits until each isochron and plain message of this member has its answer.
     pub(super) fn wait_for_answers(&self) -> Result<(), Error> {
         let settled = |state: &mut State| match state.end() {
             Some(end) => Some(Err(end)),

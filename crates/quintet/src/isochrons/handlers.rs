@@ -1,11 +1,14 @@
-//! The handlers of a member, and what they are given.
+//! The handlers of a member, and what they are given: messages of isochrons here, plain ones in [`plain`](super::plain).
 
-use super::board::Board;
+use super::board::{Board, Done};
 use super::host::Core;
 use super::isochron::Isochron;
+use super::plain::PlainHandlers;
 use crate::{Code, Error};
 use quintet_contract::{Frame, Input, Outbox, Protocol, Time};
-use quintet_isotach::codec::{COMPLETED, Completed, DELIVERED, Delivered, HALTED, Halted, REFUSED};
+use quintet_isotach::codec::{
+    COMPLETED, Completed, DELIVERED, Delivered, HALTED, Halted, PLAIN, Plain, REFUSED, SENT,
+};
 use quintet_isotach::{Place, Refusal};
 use quintet_wire::{Decode, DecodeError};
 use std::collections::BTreeMap;
@@ -50,6 +53,7 @@ impl Received<'_> {
 pub(super) struct Callers {
     pub(super) core: Arc<Core>,
     pub(super) handlers: Handlers,
+    pub(super) plain: PlainHandlers,
 }
 
 impl Callers {
@@ -59,9 +63,13 @@ impl Callers {
 
     fn hear(&mut self, frame: Frame<'_>) -> Result<(), DecodeError> {
         match frame.kind {
-            COMPLETED => self.board().answered(frame.token, Ok(Completed::decode_all(frame.body)?)),
+            COMPLETED => {
+                self.board().answered(frame.token, Ok(Done::Executed(Completed::decode_all(frame.body)?)))
+            }
             REFUSED => self.board().answered(frame.token, Err(Refusal::decode_all(frame.body)?)),
             HALTED => self.board().halted(Halted::decode_all(frame.body)?.halt),
+            SENT => self.board().answered(frame.token, Ok(Done::Arrived)),
+            PLAIN => self.deliver_plain(&Plain::decode_all(frame.body)?),
             DELIVERED => self.deliver(&Delivered::decode_all(frame.body)?),
             _ => {}
         }
@@ -75,14 +83,24 @@ impl Callers {
         }
         match self.handlers.0.get_mut(&handler) {
             Some(handle) => handle(&Received { core: &self.core, sender: sender.0, place, bytes }),
-            None => {
-                let text = format!(
-                    "member {} sent a message for handler {handler}, which this member has not: say it before you join; this member has left",
-                    sender.0
-                );
-                self.core.leave(Error::new(Code::NoHandler, text));
-            }
+            None => self.leave_for_want_of(&format!("message for handler {handler}"), sender.0),
         }
+    }
+
+    fn deliver_plain(&mut self, message: &Plain<'_>) {
+        if self.core.board.end().is_none() && !self.plain.deliver(&self.core, message) {
+            self.leave_for_want_of(
+                &format!("plain message for plain handler {}", message.handler),
+                message.node.0,
+            );
+        }
+    }
+
+    fn leave_for_want_of(&self, what: &str, sender: u16) {
+        let text = format!(
+            "member {sender} sent a {what}, which this member has not: say it before you join; this member has left"
+        );
+        self.core.leave(Error::new(Code::NoHandler, text));
     }
 }
 

@@ -4,6 +4,7 @@ use super::board::Board;
 use super::handlers::{Callers, Handlers};
 use super::isochron::Isochron;
 use super::meeting::{End, Met};
+use super::plain::PlainHandlers;
 use crate::stack::{
     self, ISOTACH_NODE, IsotachConfig, StackConfig, TOKEN_MANAGER, TokenManagerConfig, isotach_node,
     sessions_of, switch_of_isonet, token_manager_node,
@@ -82,6 +83,10 @@ impl Isonet {
         Isochron::open(&self.host.core)
     }
 
+    pub(super) fn core(&self) -> &Arc<Core> {
+        &self.host.core
+    }
+
     /// Which member this process is.
     #[must_use]
     pub fn member(&self) -> u16 {
@@ -140,7 +145,7 @@ impl Host {
     /// Starts the threads, and waits until all members are linked.
     pub(super) fn start(
         config: IsotachConfig,
-        handlers: Handlers,
+        (handlers, plain): (Handlers, PlainHandlers),
         places: Places,
         met: Met,
         link: LinkConfig,
@@ -159,7 +164,7 @@ impl Host {
         let core = Arc::new(Core { board, node: node.handle(), isonet, me, open: Mutex::default() });
         let observed = placed.map(|node| Observed { node, core: Arc::clone(&core) });
         let instance = Instance::new(stack::node(me, &stack_config, vec![observed]));
-        node.add(PORT_CALLERS, Instance::new(Callers { core: Arc::clone(&core), handlers }));
+        node.add(PORT_CALLERS, Instance::new(Callers { core: Arc::clone(&core), handlers, plain }));
         node.add(PORT_SESSION, links.recorded(instance, me, ISOTACH_NODE, &stack_config)?);
         links.dial_earlier(&mut node, me);
         let members = u16::try_from(met.members.len()).expect("there are MAX_MEMBERS at most");

@@ -1,5 +1,6 @@
 //! One isochron: put together, begun, waited for.
 
+use super::board::Done;
 use super::error::of_misuse;
 use super::host::Core;
 use crate::{Bytes, Code, Error};
@@ -190,7 +191,10 @@ impl PendingIsochron {
     /// What became of it, if that is known within `limit`. It is given once; after that, `None`.
     pub fn wait(&mut self, limit: Duration) -> Option<Result<Executed, Error>> {
         let answer = self.core.board.wait(self.token, limit)?;
-        Some(answer.map(Executed::of))
+        Some(answer.map(|done| match done {
+            Done::Executed(completed) => Executed::of(completed),
+            Done::Arrived => unreachable!("an isochron is none of a node's plain messages"),
+        }))
     }
 
     /// Whether [`PendingIsochron::wait`] would say at once, or has said.

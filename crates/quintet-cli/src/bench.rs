@@ -6,7 +6,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `bench/case.rs` | what a case is: read this first |
-//! | `bench/link.rs`, `space.rs`, `engine.rs`, `simulate.rs`, `membership.rs`, `explore.rs`, `predict.rs`, `cluster.rs`, `executor.rs` | the cases, each with its goal |
+//! | `bench/link.rs`, `space.rs`, `engine.rs`, `simulate.rs`, `membership.rs`, `explore.rs`, `predict.rs`, `cluster.rs`, `executor.rs`, `isotach.rs` | the cases, each with its goal |
 //! | `bench/turns.rs` | the rounds of a case, in turn with what is beside it |
 //! | `bench/disk.rs` | where that lies which has to outlive its process |
 //! | `bench/quiet.rs` | whether the machine was quiet meanwhile |
@@ -20,6 +20,7 @@ mod disk;
 mod engine;
 mod executor;
 mod explore;
+mod isotach;
 pub(crate) mod link;
 mod membership;
 mod peer;
@@ -81,6 +82,7 @@ fn cases() -> Vec<Case> {
     cases.extend(predict::cases());
     cases.extend(cluster::cases());
     cases.extend(executor::cases());
+    cases.extend(isotach::cases());
     cases
 }
 

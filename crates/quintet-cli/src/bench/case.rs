@@ -25,6 +25,8 @@ pub(super) enum Group {
     Cluster,
     /// Tasks of Python.
     Executor,
+    /// Isochrons between processes.
+    Isotach,
 }
 
 /// Measures one round; its figure stands in the unit of the case.
@@ -145,6 +147,7 @@ impl Group {
             Group::Predict => "predict",
             Group::Cluster => "cluster",
             Group::Executor => "executor",
+            Group::Isotach => "isotach",
         }
     }
 }

@@ -30,6 +30,7 @@ use std::time::Duration;
 pub(crate) use child::SideArguments;
 pub(super) use child::{Over, arguments, identified};
 pub(crate) use echo::EchoLink;
+pub(super) use idle::share;
 
 const BODY: [u8; 64] = [7; 64];
 /// Frames taken at once at most.

@@ -11,7 +11,7 @@ use std::path::Path;
 /// What takes turns with a case, ready to run.
 enum Companions<'a> {
     Programs { peers: &'a [Peer], folder: &'a Path, missing: Vec<Option<String>> },
-    Itself(Round),
+    Itself { round: Round, is_pinned: bool },
 }
 
 /// Measures a case so many times, each time followed by what is beside it. Of cases that share a name only the first is measured, and
@@ -22,7 +22,7 @@ enum Companions<'a> {
 pub(super) fn measure<'a>(cases: &[&'a Case], rounds: u64, folder: &Path) -> Result<Vec<Row<'a>>, Error> {
     let Some(case) = cases.first() else { return Ok(Vec::new()) };
     let mut round = (case.prepare)()?;
-    let beside = cases.iter().map(|case| Companions::of(&case.beside, folder));
+    let beside = cases.iter().map(|case| Companions::of(case, folder));
     let mut beside = beside.collect::<Result<Vec<_>, _>>()?;
     // What is compared with a prediction has to have been measured undisturbed.
     let mut watch = if case.group == Group::Predict { Some(Watch::start()?) } else { None };
@@ -30,7 +30,7 @@ pub(super) fn measure<'a>(cases: &[&'a Case], rounds: u64, folder: &Path) -> Res
     let mut turns: Vec<Vec<Turn>> = cases.iter().map(|_| Vec::new()).collect();
     for _ in 0..rounds {
         look()?;
-        let ours = if case.is_pinned { pinned(&mut round)? } else { round()? };
+        let ours = run(&mut round, case.is_pinned)?;
         look()?;
         for (turns, companions) in turns.iter_mut().zip(&mut beside) {
             turns.push(Turn { ours, beside: companions.round()? });
@@ -46,19 +46,22 @@ pub(super) fn measure<'a>(cases: &[&'a Case], rounds: u64, folder: &Path) -> Res
     Ok(parts.map(row).collect())
 }
 
-/// A round of ours with the asking side on the first processor. Peers choose their own.
-fn pinned(round: &mut Round) -> Result<f64, Error> {
-    let _pin = allowed()?.first().copied().map(Pin::to).transpose()?;
+/// A round of ours, with the asking side on the first processor or wherever it is. Peers choose their own.
+fn run(round: &mut Round, is_pinned: bool) -> Result<f64, Error> {
+    let first = if is_pinned { allowed()?.first().copied() } else { None };
+    let _pin = first.map(Pin::to).transpose()?;
     round()
 }
 
 impl<'a> Companions<'a> {
-    fn of(beside: &'a Beside, folder: &'a Path) -> Result<Companions<'a>, Error> {
-        let peers = match beside {
+    fn of(case: &'a Case, folder: &'a Path) -> Result<Companions<'a>, Error> {
+        let peers = match &case.beside {
             Beside::Nothing => &[],
             Beside::Program(peer) => std::slice::from_ref(peer),
             Beside::Programs(peers) => *peers,
-            Beside::Itself { prepare, .. } => return Ok(Companions::Itself(prepare()?)),
+            Beside::Itself { prepare, .. } => {
+                return Ok(Companions::Itself { round: prepare()?, is_pinned: case.is_pinned });
+            }
         };
         Ok(Companions::Programs { peers, folder, missing: vec![None; peers.len()] })
     }
@@ -66,7 +69,7 @@ impl<'a> Companions<'a> {
     /// One figure each. Who failed once is not asked again.
     fn round(&mut self) -> Result<Vec<Option<f64>>, Error> {
         match self {
-            Companions::Itself(round) => Ok(vec![Some(pinned(round)?)]),
+            Companions::Itself { round, is_pinned } => Ok(vec![Some(run(round, *is_pinned)?)]),
             Companions::Programs { peers, folder, missing } => {
                 let both = peers.iter().zip(missing);
                 Ok(both.map(|(peer, missing)| figure(peer, folder, missing)).collect())

@@ -1,5 +1,6 @@
 //! A link to another process of this program, and what that process does.
 
+use super::super::isotach::MemberArguments;
 use super::super::predict;
 use super::{echo, shared, stream};
 use crate::companion::Companion;
@@ -46,6 +47,8 @@ enum Side {
         #[arg(long)]
         identity: Option<String>,
     },
+    /// Is a member of an isonet
+    Member(MemberArguments),
     /// Asks an echo of its own, and tells its samples
     Ask { processor: usize, echo_processor: usize },
     /// Works on the tasks of a space
@@ -68,6 +71,7 @@ impl SideArguments {
                 stream::send(&identified(address, identity.as_deref())?, *processor)?;
             }
             Side::Work { address, micros, processor } => predict::work(address, *micros, *processor)?,
+            Side::Member(member) => return member.run(),
             Side::Ask { processor, echo_processor } => shared::ask(*processor, *echo_processor)?,
         }
         Ok(ExitCode::SUCCESS)

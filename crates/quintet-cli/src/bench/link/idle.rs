@@ -22,7 +22,7 @@ pub(super) fn prepare() -> Result<Round, Error> {
 }
 
 /// The share of one processor that all threads of a process took.
-fn share(process: u32) -> Result<f64, Error> {
+pub(in crate::bench) fn share(process: u32) -> Result<f64, Error> {
     let doing = refused("read a process's processor time");
     let (before, started) = (processor_time(process).map_err(&doing)?, Instant::now());
     std::thread::sleep(WATCHED);

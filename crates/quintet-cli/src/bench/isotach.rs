@@ -1,0 +1,34 @@
+//! Isochrons between processes, beside plain messages on the same links.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `isotach/net.rs` | an isonet of this process and others |
+//! | `isotach/member.rs` | what each member does when it is asked to |
+//! | `isotach/sequencer.rs` | the order of messages without isochrons |
+//! | `isotach/latency.rs` | a message to a member and one back |
+//! | `isotach/stream.rs` | many messages to one member, of one sender or several |
+//! | `isotach/multicast.rs` | messages to all members, in one order |
+//! | `isotach/idle.rs` | the processor time of a member that has nothing to do |
+
+mod idle;
+mod latency;
+mod member;
+mod multicast;
+mod net;
+mod sequencer;
+mod stream;
+
+use super::case::Case;
+
+pub(crate) use member::MemberArguments;
+
+/// How they wait, and where they are: several of them share a processor.
+const WAITING: &str = "adaptive";
+const PLACEMENT: &str = "members and token manager on any core";
+
+/// What plain messages are called beside isochrons.
+const PLAIN: &str = "plain messages";
+
+pub(super) fn cases() -> Vec<Case> {
+    [latency::cases(), stream::cases(), multicast::cases(), idle::cases()].into_iter().flatten().collect()
+}

@@ -1,0 +1,313 @@
+//! A member of an isonet that is measured: it sends what it is asked to, and answers.
+
+use super::super::link::arguments as side_arguments;
+use super::sequencer::{self, Sequencer, sequenced_messages};
+use clap::Args;
+use quintet::{
+    Code, Error, Isonet, IsonetBuilder, Lab, LinkAddress, PendingIsochron, PendingPlain, PlainReceived,
+    Received,
+};
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+/// Sends back to who has sent it.
+const ECHO: u32 = 1;
+/// What has come back: the next one goes.
+const BACK: u32 = 2;
+/// Is taken, and that is all.
+const SINK: u32 = 3;
+/// A task for this member.
+const TASK: u32 = 4;
+/// The task is done.
+const DONE: u32 = 5;
+
+/// How long a member is waited for.
+const LIMIT: Duration = Duration::from_secs(30);
+/// How long the lab's space keeps what a member has leased: nothing.
+const LEASE: Duration = Duration::from_secs(10);
+
+/// How messages go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Way {
+    /// Each isochron has so many of them.
+    Isochrons(usize),
+    Plain,
+    /// To the first member, which sends it on to all.
+    Sequencer,
+}
+
+/// What a member is asked to do.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Task {
+    pub(super) way: Way,
+    /// Of each message.
+    pub(super) bytes: usize,
+    /// How many messages to each of the receivers.
+    pub(super) count: usize,
+    /// How many of them, or isochrons with them, are under way at the same time.
+    pub(super) window: usize,
+    pub(super) receivers: Vec<u16>,
+}
+
+/// A process that plays a member.
+#[derive(Args)]
+pub(crate) struct MemberArguments {
+    /// Where the lab's space is
+    space: LinkAddress,
+    /// Which member
+    me: u16,
+    /// Of how many
+    members: u16,
+    /// Where it listens
+    listen: LinkAddress,
+}
+
+/// The arguments with which this program plays a member.
+pub(super) fn arguments(space: &LinkAddress, me: u16, members: u16, listen: &LinkAddress) -> Vec<OsString> {
+    let words = [space.to_string(), me.to_string(), members.to_string(), listen.to_string()];
+    side_arguments("member", words.map(OsString::from))
+}
+
+impl MemberArguments {
+    /// Does tasks until the isonet is over.
+    pub(crate) fn run(&self) -> Result<ExitCode, Error> {
+        let member = Member::join(&self.space, self.me, self.members, self.listen.clone())?;
+        while let Ok((from, task)) = member.tasks.recv() {
+            member.perform(&task)?;
+            member.isonet.send_plain(from, DONE, "")?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// A member, and what it hears.
+pub(super) struct Member {
+    isonet: Isonet,
+    tasks: Receiver<(u16, Task)>,
+    /// Tasks of others that are done, and pings that are.
+    done: Receiver<()>,
+    /// Its messages that have a place.
+    sequenced: Receiver<()>,
+    pings: Arc<Pings>,
+    /// At member 0.
+    _sequencer: Option<Sequencer>,
+}
+
+/// Messages to a member and back, each begun where the one before has come back.
+#[derive(Default)]
+struct Pings {
+    to: AtomicU16,
+    left: AtomicUsize,
+}
+
+impl Pings {
+    /// To whom the next one goes; none: there have been enough.
+    fn next(&self) -> Option<u16> {
+        let before = self.left.fetch_sub(1, Relaxed);
+        (before > 1).then(|| self.to.load(Relaxed))
+    }
+}
+
+impl Member {
+    /// Joins the isonet beside that space.
+    ///
+    /// # Errors
+    /// A member did not come, or the system refused.
+    pub(super) fn join(
+        space: &LinkAddress,
+        me: u16,
+        members: u16,
+        listen: LinkAddress,
+    ) -> Result<Member, Error> {
+        let lab = Lab::connect(space.clone(), 0, LEASE)?;
+        let (tell_task, tasks) = channel();
+        let (tell_done, done) = channel();
+        let (tell_sequenced, sequenced) = channel();
+        let pings = Arc::new(Pings::default());
+        let builder = lab.isochrons("bench").member(me, members).listen_at(listen).limit(LIMIT);
+        let builder = echoing(builder, &pings, &tell_done);
+        let (builder, to_sequence) = sequenced_messages(builder, me, tell_sequenced);
+        let builder = builder
+            .handler(SINK, |_| {})
+            .plain_handler(SINK, |_| {})
+            .plain_handler(DONE, move |_| tell(&tell_done))
+            .plain_handler(TASK, move |message| {
+                // Nobody but this program sends any.
+                drop(Task::read(message.bytes).map(|task| tell_task.send((message.sender, task))));
+            });
+        let isonet = builder.join()?;
+        let sequencer = (me == 0).then(|| Sequencer::start(&isonet, to_sequence)).transpose()?;
+        Ok(Member { isonet, tasks, done, sequenced, pings, _sequencer: sequencer })
+    }
+
+    /// Has these members do that, this one as well, and waits until all have.
+    ///
+    /// # Errors
+    /// A member is gone.
+    pub(super) fn ask(&self, members: impl IntoIterator<Item = u16>, task: &Task) -> Result<(), Error> {
+        let (here, others): (Vec<_>, Vec<_>) =
+            members.into_iter().partition(|member| *member == self.isonet.member());
+        others.iter().try_for_each(|member| self.isonet.send_plain(*member, TASK, task.write()))?;
+        here.iter().try_for_each(|_| self.perform(task))?;
+        others.iter().try_for_each(|_| hear(&self.done))
+    }
+
+    /// So many messages to a member and back, one after the other, each of an isochron of its own or plain.
+    ///
+    /// # Errors
+    /// The member is gone.
+    pub(super) fn ping(&self, way: Way, to: u16, bytes: usize, count: usize) -> Result<(), Error> {
+        self.pings.to.store(to, Relaxed);
+        self.pings.left.store(count, Relaxed);
+        if way == Way::Plain {
+            self.isonet.send_plain(to, ECHO, vec![7; bytes])?;
+        } else {
+            let mut isochron = self.isonet.isochron()?;
+            isochron.send(to, ECHO, vec![7; bytes])?;
+            isochron.execute()?;
+        }
+        hear(&self.done)
+    }
+
+    fn perform(&self, task: &Task) -> Result<(), Error> {
+        let Task { way, count, window, .. } = *task;
+        match way {
+            Way::Isochrons(messages) => {
+                let begin = || self.begin_isochron(task, messages);
+                flow(count.div_ceil(messages), window, begin, |pending| pending.finish().map(drop))
+            }
+            Way::Plain => {
+                let mut receivers = task.receivers.iter().cycle();
+                let begin = || {
+                    let to = receivers.next().copied().unwrap_or_default();
+                    self.isonet.begin_plain(to, SINK, vec![7; task.bytes])
+                };
+                flow(count * task.receivers.len(), window, begin, PendingPlain::finish)
+            }
+            Way::Sequencer => {
+                let begin = || self.isonet.begin_plain(0, sequencer::SEQUENCE, vec![7; task.bytes]);
+                // It is done when it has come back.
+                flow(count, window, begin, |sent| sent.finish().and_then(|()| hear(&self.sequenced)))
+            }
+        }
+    }
+
+    fn begin_isochron(&self, task: &Task, messages: usize) -> Result<PendingIsochron, Error> {
+        let mut isochron = self.isonet.isochron()?;
+        for to in &task.receivers {
+            (0..messages).try_for_each(|_| isochron.send(*to, SINK, vec![7; task.bytes]))?;
+        }
+        isochron.begin()
+    }
+}
+
+/// So many of something, `window` of them under way at the same time.
+fn flow<T>(
+    count: usize,
+    window: usize,
+    mut begin: impl FnMut() -> Result<T, Error>,
+    finish: impl Fn(T) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut under_way = VecDeque::new();
+    for _ in 0..count {
+        if under_way.len() >= window {
+            under_way.pop_front().map_or(Ok(()), &finish)?;
+        }
+        under_way.push_back(begin()?);
+    }
+    under_way.into_iter().try_for_each(finish)
+}
+
+/// Who heard is gone with the isonet at most.
+pub(super) fn tell(done: &Sender<()>) {
+    done.send(()).unwrap_or_default();
+}
+
+fn hear(said: &Receiver<()>) -> Result<(), Error> {
+    let silent = |_| Error::new(Code::PeerSilent, format!("a member did not answer within {LIMIT:?}"));
+    said.recv_timeout(LIMIT).map_err(silent)
+}
+
+/// Sends back what comes, and begins the next where one has come back.
+fn echoing(builder: IsonetBuilder, pings: &Arc<Pings>, done: &Sender<()>) -> IsonetBuilder {
+    let next = || {
+        let (pings, done) = (Arc::clone(pings), done.clone());
+        move || {
+            let next = pings.next();
+            if next.is_none() {
+                tell(&done);
+            }
+            next
+        }
+    };
+    let (next_isochron, next_plain) = (next(), next());
+    builder
+        .handler(ECHO, |message| send_isochron(message, message.sender, BACK))
+        .plain_handler(ECHO, |message| send_plain(message, message.sender, BACK))
+        .handler(BACK, move |message| {
+            next_isochron().into_iter().for_each(|to| send_isochron(message, to, ECHO));
+        })
+        .plain_handler(BACK, move |message| {
+            next_plain().into_iter().for_each(|to| send_plain(message, to, ECHO));
+        })
+}
+
+/// If this fails, the isonet is over, and who waits does so in vain.
+fn send_isochron(message: &Received<'_>, to: u16, handler: u32) {
+    let begun = message.isochron().and_then(|mut isochron| {
+        isochron.send(to, handler, message.bytes.to_vec())?;
+        isochron.begin()
+    });
+    drop(begun);
+}
+
+/// Likewise.
+fn send_plain(message: &PlainReceived<'_>, to: u16, handler: u32) {
+    drop(message.begin_plain(to, handler, message.bytes.to_vec()));
+}
+
+impl Task {
+    /// As text.
+    fn write(&self) -> String {
+        let Task { way, bytes, count, window, receivers } = self;
+        let way = match way {
+            Way::Isochrons(messages) => messages.to_string(),
+            Way::Plain => "plain".to_owned(),
+            Way::Sequencer => "sequencer".to_owned(),
+        };
+        let receivers: Vec<String> = receivers.iter().map(u16::to_string).collect();
+        format!("{way} {bytes} {count} {window} {}", receivers.join(","))
+    }
+
+    fn read(text: &[u8]) -> Option<Task> {
+        let mut words = str::from_utf8(text).ok()?.split(' ');
+        let way = match words.next()? {
+            "plain" => Way::Plain,
+            "sequencer" => Way::Sequencer,
+            messages => Way::Isochrons(messages.parse().ok()?),
+        };
+        let mut number = || words.next()?.parse().ok();
+        let (bytes, count, window) = (number()?, number()?, number()?);
+        let receivers = words.next()?.split(',').map(|word| word.parse().ok()).collect::<Option<_>>()?;
+        Some(Task { way, bytes, count, window, receivers })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_is_read_as_it_was_written() {
+        for way in [Way::Isochrons(4), Way::Plain, Way::Sequencer] {
+            let task = Task { way, bytes: 64, count: 1000, window: 16, receivers: vec![0, 2] };
+            assert_eq!(Task::read(task.write().as_bytes()), Some(task));
+        }
+        assert_eq!(Task::read(b"plain 1 2"), None);
+    }
+}

@@ -1,0 +1,58 @@
+//! An isonet of this process, which is member 0, and others that do what they are asked to.
+
+use super::super::case::Round;
+use super::super::link::Over;
+use super::super::space::served::Served;
+use super::member::{self, Member, Task};
+use crate::companion::Companion;
+use crate::connection::refused;
+use quintet::Error;
+use tempfile::TempDir;
+
+/// An isonet with a process for each member.
+pub(super) struct Net {
+    pub(super) this: Member,
+    /// Ended when dropped.
+    others: Vec<Companion>,
+    _space: Served,
+    /// Removed when dropped.
+    _folder: TempDir,
+}
+
+impl Net {
+    /// So many members, linked in such a way.
+    ///
+    /// # Errors
+    /// The system refused, or a member did not come.
+    pub(super) fn start(over: Over, members: u16) -> Result<Net, Error> {
+        let folder =
+            tempfile::Builder::new().prefix("quintet-").tempdir().map_err(refused("make a folder"))?;
+        let space = Served::start()?;
+        let place = |member: u16| over.address(&folder.path().join(member.to_string()));
+        (0..members)
+            .try_for_each(|member| std::fs::create_dir(folder.path().join(member.to_string())))
+            .map_err(refused("make a folder"))?;
+        let start = |me| Companion::start(member::arguments(space.address(), me, members, &place(me)));
+        let others = (1..members).map(start).collect::<Result<Vec<_>, _>>()?;
+        let this = Member::join(space.address(), 0, members, place(0))?;
+        Ok(Net { this, others, _space: space, _folder: folder })
+    }
+
+    /// The process of a member other than this.
+    pub(super) fn process(&self, member: u16) -> u32 {
+        self.others[usize::from(member) - 1].process()
+    }
+
+    /// Has these members do that, all at once, and waits until the last has done it.
+    ///
+    /// # Errors
+    /// A member is gone.
+    pub(super) fn all_do(&self, members: impl IntoIterator<Item = u16>, task: &Task) -> Result<(), Error> {
+        self.this.ask(members, task)
+    }
+
+    /// Rounds of `round`, which uses this.
+    pub(super) fn rounds(self, mut round: impl FnMut(&Net) -> Result<f64, Error> + 'static) -> Round {
+        Box::new(move || round(&self))
+    }
+}

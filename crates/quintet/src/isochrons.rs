@@ -5,23 +5,23 @@ mod error;
 mod handlers;
 mod host;
 mod isochron;
+mod maker;
 mod meeting;
 mod plain;
 
 pub use handlers::Received;
 pub use host::Isonet;
 pub use isochron::{Executed, Isochron, PendingIsochron};
+pub use maker::IsochronMaker;
 pub use plain::{PendingPlain, PlainReceived};
 
 use crate::stack::{IsotachConfig, token_manager_node};
 use crate::{Code, Error, Job, Lab, LinkAddress, LinkConfig, Recorder};
-use handlers::Handlers;
-use host::{Host, Places};
+use host::{Host, Places, Program};
 use meeting::Meeting;
-use plain::PlainHandlers;
 use quintet_contract::NodeId;
 use quintet_isotach::limits::MAX_VALUE_BYTES;
-use quintet_isotach::{Delivery, Shape, Topology, Variable, View};
+use quintet_isotach::{Delivery, Performed, Shape, Topology, Variable, View};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -68,8 +68,7 @@ pub struct IsonetBuilder {
     /// Which member of how many; none: as the job says.
     member: Option<(u16, u16)>,
     variables: BTreeMap<Variable, Wanted>,
-    handlers: Handlers,
-    plain: PlainHandlers,
+    program: Program,
     delivery: Delivery,
     keeps_witness: bool,
     listens_at: Option<LinkAddress>,
@@ -93,8 +92,7 @@ impl IsonetBuilder {
             name: name.to_owned(),
             member: None,
             variables: BTreeMap::new(),
-            handlers: Handlers::default(),
-            plain: PlainHandlers::default(),
+            program: Program::default(),
             delivery: Delivery::default(),
             keeps_witness: false,
             listens_at: None,
@@ -134,7 +132,7 @@ impl IsonetBuilder {
     /// ([`Received::isochron`]), and must not wait; what would wait there is refused. If it panics, this member leaves. What comes for a number without a handler
     /// ends this member, too, as it would not be where the others are.
     pub fn handler(mut self, number: u32, handle: impl FnMut(&Received<'_>) + Send + 'static) -> Self {
-        if !self.handlers.add(number, Box::new(handle)) {
+        if !self.program.handlers.add(number, Box::new(handle)) {
             self.note(format!("handler {number} is said twice"));
         }
         self
@@ -147,9 +145,16 @@ impl IsonetBuilder {
         number: u32,
         handle: impl FnMut(&PlainReceived<'_>) + Send + 'static,
     ) -> Self {
-        if !self.plain.add(number, Box::new(handle)) {
+        if !self.program.plain.add(number, Box::new(handle)) {
             self.note(format!("plain handler {number} is said twice"));
         }
+        self
+    }
+
+    /// Is told of each operation that this member executes and that changes something here, in the one order: messages to its handlers, before the handler has them; values that variables get, if this
+    /// member has a copy. It runs on the thread that executes isochrons, as handlers do.
+    pub fn observe(mut self, observe: impl FnMut(&Performed) + Send + 'static) -> Self {
+        self.program.observer = Some(Box::new(observe));
         self
     }
 
@@ -206,15 +211,7 @@ impl IsonetBuilder {
         let places = Places::listen(self.listens_at, me == 0)?;
         let meeting = Meeting { lab: &self.lab, name: &self.name, me, members, until };
         let met = meeting.hold(&meeting::describe(&config.isonet), &places)?;
-        Host::start(
-            config,
-            (self.handlers, self.plain),
-            places,
-            met,
-            self.link,
-            self.recorder.as_ref(),
-            until,
-        )
+        Host::start(config, self.program, places, met, self.link, self.recorder.as_ref(), until)
     }
 }
 

@@ -85,8 +85,8 @@ pub use events::to_standard_error;
 pub use group::Group;
 pub use identity::{identified, identity};
 pub use isochrons::{
-    Executed, Isochron, Isonet, IsonetBuilder, MAX_MEMBERS, PendingIsochron, PendingPlain, PlainReceived,
-    Received,
+    Executed, Isochron, IsochronMaker, Isonet, IsonetBuilder, MAX_MEMBERS, PendingIsochron, PendingPlain,
+    PlainReceived, Received,
 };
 pub use job::Job;
 pub use kept_spaces::{KeptSpace, KeptSpaces};

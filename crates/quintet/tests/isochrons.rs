@@ -239,6 +239,67 @@ fn a_handler_begins_isochrons_and_may_not_wait_for_them() {
 }
 
 #[test]
+fn isochrons_of_no_thread_are_put_together_at_once_and_what_they_change_is_told_in_order() {
+    use quintet::isotach::Operation;
+    let job = Job::of(2);
+    let (told, performed) = mpsc::channel();
+    let members = job.join(|me, builder| {
+        let told = told.clone();
+        let observe = move |one: &quintet::isotach::Performed| {
+            if me == 1 {
+                told.send(one.clone()).unwrap();
+            }
+        };
+        builder.variable(X, 1).variable_at(Y, 1, &[0]).handler(1, |_| {}).observe(observe)
+    });
+    let maker = members[0].maker();
+    assert!(!maker.is_handling() && maker.end().is_none());
+    let (mut one, mut other) = (maker.isochron().unwrap(), maker.isochron().unwrap());
+    one.schedule(X).unwrap();
+    one.write(Y, vec![7]).unwrap();
+    other.send(1, 1, "hello").unwrap();
+    other.assign(X, vec![5]).unwrap();
+    let (done, is_done) = mpsc::channel();
+    for (number, isochron) in [one, other].into_iter().enumerate() {
+        let (pending, done) = (isochron.begin().unwrap(), done.clone());
+        pending.notify(Box::new(move || done.send(number).unwrap()));
+        pending.finish().unwrap();
+        assert_eq!(is_done.recv_timeout(LONG), Ok(number));
+    }
+    members[0].maker().notify_end(Box::new(move || done.send(9).unwrap()));
+    assert!(close(&members).into_iter().all(|closed| closed.is_ok()));
+    assert_eq!((is_done.recv_timeout(LONG), maker.end().unwrap().code()), (Ok(9), Code::Closed));
+    drop(told);
+    let performed: Vec<_> = performed.into_iter().collect();
+    assert!(performed.iter().all(|one| one.sender == NodeId(0)) && performed[0].place == performed[1].place);
+    let operations: Vec<_> = performed.into_iter().map(|one| one.operation).collect();
+    let hello = Operation::Send { to: NodeId(1), handler: 1, bytes: "hello".into() };
+    assert_eq!(
+        operations,
+        [hello, Operation::Assign(X, vec![5].into())],
+        "what has no copy there is not told"
+    );
+}
+
+#[test]
+fn a_handler_may_end_its_member_and_says_why() {
+    let job = Job::of(2);
+    let members = job.join(|me, builder| {
+        builder.handler(1, move |message| {
+            if me == 1 {
+                message.leave(Error::new(Code::TaskFailed, "this book is torn"));
+            }
+        })
+    });
+    let mut isochron = members[0].isochron().unwrap();
+    isochron.send(1, 1, vec![]).unwrap();
+    let _ = isochron.execute();
+    let closed = close(&members);
+    let own = closed[1].as_ref().unwrap_err();
+    assert!(own.code() == Code::TaskFailed && own.text().contains("this book is torn"), "{own}");
+}
+
+#[test]
 fn who_leaves_before_the_others_is_named_by_all_of_them() {
     let job = Job::of(3);
     let mut members = job.join(|_, builder| builder.variable(X, 8));

@@ -70,4 +70,4 @@ pub use logical_time::{Place, Pulse, Rank, Stamp, View};
 pub use manager::TokenManager;
 pub use node::Node;
 pub use topology::{Switch, Topology, TopologyError};
-pub use witness::{Reads, Run, Violation, Witnessed, check};
+pub use witness::{Performed, Reads, Run, Violation, Witnessed, check};

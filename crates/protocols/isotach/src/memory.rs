@@ -58,6 +58,11 @@ impl Memory {
         self.copies.insert(variable, Held::Value(value));
     }
 
+    /// Whether the variable's last place is one that this node has reserved and given no value.
+    pub(crate) fn is_reserved_by(&self, by: NodeId, variable: Variable) -> bool {
+        self.copies.get(&variable) == Some(&Held::Reserved(by))
+    }
+
     /// Reserves the place of a write. False if the node has one of the variable already.
     pub(crate) fn reserve(&mut self, by: NodeId, variable: Variable) -> bool {
         self.copies.insert(variable, Held::Reserved(by));
@@ -89,7 +94,7 @@ impl Memory {
 
     /// What the reserved place holds from now on, if nothing was written over it.
     fn settle(&mut self, by: NodeId, variable: Variable, held: Held) {
-        if self.copies.get(&variable) == Some(&Held::Reserved(by)) {
+        if self.is_reserved_by(by, variable) {
             self.copies.insert(variable, held);
         }
     }

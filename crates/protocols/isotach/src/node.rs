@@ -21,7 +21,7 @@ use crate::limits::{MAX_NODES, MAX_UNEXECUTED};
 use crate::logical_time::{Place, Rank, Stamp, View};
 use crate::memory::Memory;
 use crate::tally::Tally;
-use crate::witness::Witnessed;
+use crate::witness::{Performed, Witnessed};
 use change::{Change, Held, Left};
 use execute::Answering;
 use outgoing::Outgoing;
@@ -96,6 +96,8 @@ pub struct Node {
     plain_sent: u64,
     counters: Counters,
     witness: Vec<Witnessed>,
+    /// What was performed since this was asked last; none: nobody asks.
+    performed: Option<Vec<Performed>>,
 }
 
 #[derive(Default, Debug)]
@@ -174,6 +176,7 @@ impl Node {
             plain_sent: 0,
             counters: Counters::default(),
             witness: Vec::new(),
+            performed: None,
             config,
         }
     }
@@ -211,6 +214,16 @@ impl Node {
     /// Takes what it executed since this was asked last: empty unless it keeps a witness.
     pub fn take_witness(&mut self) -> Vec<Witnessed> {
         core::mem::take(&mut self.witness)
+    }
+
+    /// From now on [`take_performed`](Node::take_performed) is asked after each input.
+    pub fn keep_performed(&mut self) {
+        self.performed.get_or_insert_default();
+    }
+
+    /// Takes what it performed since this was asked last, in the one order: empty unless it [keeps](Node::keep_performed) that.
+    pub fn take_performed(&mut self) -> Vec<Performed> {
+        self.performed.as_mut().map_or_else(Vec::new, core::mem::take)
     }
 
     /// A part of another node's isochron.

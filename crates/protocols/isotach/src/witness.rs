@@ -49,6 +49,17 @@ pub enum Witnessed {
     },
 }
 
+/// An operation that a node executed and that changes something for its program: a message to a handler here, or a value of a variable that has a copy here.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Performed {
+    /// Where.
+    pub place: Place,
+    /// Whose isochron it was in.
+    pub sender: NodeId,
+    /// A send, a write, or the value for a reserved place that nothing was written over since.
+    pub operation: Operation,
+}
+
 /// What the nodes of one view did is not what isochrons promise.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Violation {

@@ -22,15 +22,18 @@ pub(super) enum Done {
     Arrived,
 }
 
+/// What is to be done once something has come.
+type Callback = Box<dyn FnOnce() + Send>;
+
 /// Shared by the thread that executes isochrons and those that wait.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Board {
     state: Mutex<State>,
     changed: Condvar,
     poller: OnceLock<ThreadId>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct State {
     /// Who is to be linked to this member and is not.
     awaited: BTreeSet<Address>,
@@ -45,12 +48,28 @@ struct State {
     /// Operations of isochrons that were dropped before they were begun.
     dropped: Option<usize>,
     witness: Vec<Witnessed>,
+    /// Who is told of an isochron's answer, and of the end; none: of the end alone.
+    told: Vec<(Option<Token>, Callback)>,
 }
 
 impl State {
     /// Why nothing more will come.
     fn end(&self) -> Option<Error> {
         self.ended.clone().or_else(|| self.halt.map(of_halt))
+    }
+
+    fn is_answered(&self, token: Token) -> bool {
+        self.asked.get(&token).is_none_or(Option::is_some)
+    }
+
+    /// Those who are to be told now.
+    fn take_due(&mut self) -> Vec<Callback> {
+        let told = core::mem::take(&mut self.told);
+        let has_ended = self.ended.is_some() || self.halt.is_some();
+        let is_due = |token: Option<Token>| has_ended || token.is_some_and(|token| self.is_answered(token));
+        let (due, others): (Vec<_>, _) = told.into_iter().partition(|(token, _)| is_due(*token));
+        self.told = others;
+        due.into_iter().map(|(_, callback)| callback).collect()
     }
 }
 
@@ -65,8 +84,19 @@ impl Board {
     }
 
     fn change(&self, change: impl FnOnce(&mut State)) {
-        change(&mut self.state());
+        let due = {
+            let mut state = self.state();
+            change(&mut state);
+            state.take_due()
+        };
         self.changed.notify_all();
+        // Without the lock: whoever is told may look.
+        due.into_iter().for_each(|callback| callback());
+    }
+
+    /// Calls back once there is an answer, or none comes: now, or on the thread that brings it. Without a token, once nothing more comes.
+    pub(super) fn notify(&self, token: Option<Token>, callback: Callback) {
+        self.change(|state| state.told.push((token, callback)));
     }
 
     /// This thread is the one that executes isochrons.
@@ -129,7 +159,9 @@ impl Board {
 
     /// Nobody waits for it any more.
     pub(super) fn forget(&self, token: Token) {
-        self.state().asked.remove(&token);
+        self.change(|state| {
+            state.asked.remove(&token);
+        });
     }
 
     /// An isochron was dropped before it was begun.
@@ -155,7 +187,7 @@ impl Board {
     /// Whether what was asked has its answer, or gets none.
     pub(super) fn is_answered(&self, token: Token) -> bool {
         let state = self.state();
-        state.asked.get(&token).is_none_or(Option::is_some) || state.end().is_some()
+        state.is_answered(token) || state.end().is_some()
     }
 
     /// The answer, if it comes in time; given once.

@@ -3,6 +3,7 @@
 use super::board::{Board, Done};
 use super::host::Core;
 use super::isochron::Isochron;
+use super::maker::IsochronMaker;
 use super::plain::PlainHandlers;
 use crate::{Code, Error};
 use quintet_contract::{Frame, Input, Outbox, Protocol, Time};
@@ -46,6 +47,17 @@ impl Received<'_> {
     /// As [`Isonet::isochron`](super::Isonet::isochron).
     pub fn isochron(&self) -> Result<Isochron, Error> {
         Isochron::open(self.core)
+    }
+
+    /// Makes isochrons for it, also once the handler has returned.
+    #[must_use]
+    pub fn maker(&self) -> IsochronMaker {
+        IsochronMaker { core: Arc::clone(self.core) }
+    }
+
+    /// Ends this member, as it is not where the others are: they are told that it is gone, and who waits here gets `why`.
+    pub fn leave(&self, why: Error) {
+        self.core.leave(why);
     }
 }
 

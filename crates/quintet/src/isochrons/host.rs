@@ -3,6 +3,7 @@
 use super::board::Board;
 use super::handlers::{Callers, Handlers};
 use super::isochron::Isochron;
+use super::maker::IsochronMaker;
 use super::meeting::{End, Met};
 use super::plain::PlainHandlers;
 use crate::stack::{
@@ -11,7 +12,7 @@ use crate::stack::{
 };
 use crate::{Code, Credentials, Error, LinkAddress, LinkConfig, Recorder, life};
 use quintet_contract::{Input, Meter, NodeId, Outbox, PeerChange, Protocol, Time};
-use quintet_isotach::{Misuse, Witnessed};
+use quintet_isotach::{Misuse, Performed, Witnessed};
 use quintet_link::{Listener, listen};
 use quintet_runtime::{Instance, Node, NodeHandle, Redial, Services};
 use quintet_wire::registry::{PORT_CALLERS, PORT_SESSION};
@@ -61,6 +62,17 @@ pub struct Isonet {
     host: Arc<Host>,
 }
 
+/// Is told of what a member performs.
+pub(super) type Observer = Box<dyn FnMut(&Performed) + Send>;
+
+/// What of a program runs on the thread that executes isochrons.
+#[derive(Default)]
+pub(super) struct Program {
+    pub(super) handlers: Handlers,
+    pub(super) plain: PlainHandlers,
+    pub(super) observer: Option<Observer>,
+}
+
 /// The threads of a member.
 pub(super) struct Host {
     core: Arc<Core>,
@@ -85,6 +97,12 @@ impl Isonet {
 
     pub(super) fn core(&self) -> &Arc<Core> {
         &self.host.core
+    }
+
+    /// Makes isochrons that are bound to no thread.
+    #[must_use]
+    pub fn maker(&self) -> IsochronMaker {
+        IsochronMaker { core: Arc::clone(&self.host.core) }
     }
 
     /// Which member this process is.
@@ -145,7 +163,7 @@ impl Host {
     /// Starts the threads, and waits until all members are linked.
     pub(super) fn start(
         config: IsotachConfig,
-        (handlers, plain): (Handlers, PlainHandlers),
+        program: Program,
         places: Places,
         met: Met,
         link: LinkConfig,
@@ -153,6 +171,7 @@ impl Host {
         until: Instant,
     ) -> Result<Isonet, Error> {
         let (isonet, me) = (Arc::clone(&config.isonet), config.me);
+        let Program { handlers, plain, observer } = program;
         let links = Links { met: &met, link, recorder, until };
         let Places { listener, switch, folder, .. } = places;
         let manager = TokenManagerConfig { switch: 0, view: config.view, isonet: Arc::clone(&isonet) };
@@ -162,7 +181,7 @@ impl Host {
         let mut node = links.node(me, listener)?;
         let board = Board::awaiting(placed.asks.iter().copied());
         let core = Arc::new(Core { board, node: node.handle(), isonet, me, open: Mutex::default() });
-        let observed = placed.map(|node| Observed { node, core: Arc::clone(&core) });
+        let observed = placed.map(|node| Observed::new(node, Arc::clone(&core), observer));
         let instance = Instance::new(stack::node(me, &stack_config, vec![observed]));
         node.add(PORT_CALLERS, Instance::new(Callers { core: Arc::clone(&core), handlers, plain }));
         node.add(PORT_SESSION, links.recorded(instance, me, ISOTACH_NODE, &stack_config)?);
@@ -307,6 +326,16 @@ impl Links<'_> {
 struct Observed {
     node: quintet_isotach::Node,
     core: Arc<Core>,
+    observer: Option<Observer>,
+}
+
+impl Observed {
+    fn new(mut node: quintet_isotach::Node, core: Arc<Core>, observer: Option<Observer>) -> Observed {
+        if observer.is_some() {
+            node.keep_performed();
+        }
+        Observed { node, core, observer }
+    }
 }
 
 impl Protocol for Observed {
@@ -316,6 +345,9 @@ impl Protocol for Observed {
             self.core.board.linked(peer);
         }
         self.core.board.witnessed(self.node.take_witness());
+        if let Some(observe) = &mut self.observer {
+            self.node.take_performed().iter().for_each(observe);
+        }
     }
 
     fn deadline(&self) -> Option<Time> {

@@ -24,8 +24,8 @@ pub struct Isochron {
     checked: Composer,
     operations: Vec<Operation>,
     reads: usize,
-    /// Whose thread has it open.
-    thread: ThreadId,
+    /// Whose thread has it open; none: it is bound to none.
+    thread: Option<ThreadId>,
     is_ended: bool,
 }
 
@@ -58,16 +58,26 @@ impl Isochron {
             let text = "an isochron is begun within another on this thread: execute, begin or abandon that one first";
             return Err(Error::new(Code::BadValue, text));
         }
+        let mut isochron = Isochron::empty(core);
+        isochron.thread = Some(thread);
+        Ok(isochron)
+    }
+
+    pub(super) fn open_unbound(core: &Arc<Core>) -> Result<Isochron, Error> {
+        core.board.end().map_or_else(|| Ok(Isochron::empty(core)), Err)
+    }
+
+    fn empty(core: &Arc<Core>) -> Isochron {
         let mut checked = Composer::new(Arc::clone(&core.isonet), core.me);
         checked.begin().expect("it is new");
-        Ok(Isochron {
+        Isochron {
             core: Arc::clone(core),
             checked,
             operations: Vec::new(),
             reads: 0,
-            thread,
+            thread: None,
             is_ended: false,
-        })
+        }
     }
 
     /// Sends a message to a handler of a member, this one as well.
@@ -173,7 +183,7 @@ impl Isochron {
 
 impl Drop for Isochron {
     fn drop(&mut self) {
-        self.core.shut(self.thread);
+        self.thread.into_iter().for_each(|thread| self.core.shut(thread));
         if !self.is_ended && !self.operations.is_empty() {
             self.core.board.dropped(self.operations.len());
         }
@@ -201,6 +211,11 @@ impl PendingIsochron {
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.core.board.is_answered(self.token)
+    }
+
+    /// Calls back once [`is_done`](PendingIsochron::is_done): now, or on the thread that brings the answer, which executes isochrons. The callback hands over and returns.
+    pub fn notify(&self, callback: Box<dyn FnOnce() + Send>) {
+        self.core.board.notify(Some(self.token), callback);
     }
 
     /// What became of it, however long it takes.

@@ -6,7 +6,7 @@ use crate::defect::seeded;
 use crate::isochron::Operation;
 use crate::logical_time::{Place, Rank, Stamp};
 use crate::memory::Reader;
-use crate::witness::Witnessed;
+use crate::witness::{Performed, Witnessed};
 use quintet_contract::{Address, NodeId, Token};
 use quintet_wire::encode_to_vec;
 use quintet_wire::registry::PORT_ISOTACH;
@@ -102,6 +102,7 @@ impl Node {
         }
         let mut slots = slots.iter();
         for operation in operations {
+            self.note_performed(sender, &operation);
             match operation {
                 Operation::Send { handler, bytes, .. } => {
                     let delivered = Delivered { place: self.place, sender, rank, handler, bytes: &bytes };
@@ -128,6 +129,18 @@ impl Node {
             }
         }
         Ok(())
+    }
+
+    fn note_performed(&mut self, sender: NodeId, operation: &Operation) {
+        let Some(performed) = &mut self.performed else { return };
+        let changes_something = match operation {
+            Operation::Send { .. } | Operation::Write(..) => true,
+            Operation::Assign(variable, _) => self.memory.is_reserved_by(sender, *variable),
+            Operation::Read(_) | Operation::Sched(_) => false,
+        };
+        if changes_something {
+            performed.push(Performed { place: self.place, sender, operation: operation.clone() });
+        }
     }
 
     /// Gives a value to reads that waited. The isochron that is being executed is finished by who executes it.

@@ -24,12 +24,7 @@ pub(crate) struct Begin {
 impl Begin {
     /// Begins `Space.out`.
     #[pyo3(signature = (*fields, expires_in = None))]
-    fn out(
-        &self,
-        py: Python<'_>,
-        fields: &Bound<'_, PyTuple>,
-        expires_in: Option<f64>,
-    ) -> PyResult<Pending> {
+    fn out(&self, py: Python<'_>, fields: &Bound<'_, PyTuple>, expires_in: Option<f64>) -> PyResult<Pending> {
         let (tuple, expiry) = (to_tuple(fields)?, expiry(expires_in)?);
         self.begin(py, |begin| begin.expires_in(expiry).out(&[tuple]))
     }

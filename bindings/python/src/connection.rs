@@ -223,32 +223,54 @@ impl Drop for Connection {
     }
 }
 
-/// Connects in a thread of its own, and looks for signals meanwhile. If a signal's exception ends the wait, the thread goes
+/// Works in a thread of its own, and looks for signals meanwhile. If a signal's exception ends the wait, the thread goes
 /// on, and what it makes is dropped there.
 ///
 /// # Errors
-/// Those of `connect`; a signal's exception; `Resource` if there is no thread.
-pub(crate) fn connect_in_a_thread(
+/// Those of `work`; a signal's exception; `Resource` if there is no thread.
+pub(crate) fn in_a_thread<T: Send + 'static>(
     py: Python<'_>,
-    connect: impl FnOnce() -> Result<quintet::Lab, Error> + Send + 'static,
-) -> PyResult<quintet::Lab> {
+    name: &str,
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> PyResult<T> {
     let (send, mut receive) = channel();
     let work = move || {
         // Perhaps nobody waits for it any more.
-        let _ = send.send(connect());
+        let _ = send.send(work());
     };
-    let started = thread::Builder::new().name("quintet-connect".to_owned()).spawn(work);
-    started
-        .map_err(|error| raise(Error::new(Code::Resource, format!("no thread to connect in: {error}"))))?;
+    let started = thread::Builder::new().name(name.to_owned()).spawn(work);
+    started.map_err(|error| raise(Error::new(Code::Resource, format!("no thread for {name}: {error}"))))?;
     loop {
         let waiting = &mut receive;
         match py.detach(move || waiting.recv_timeout(SLICE)) {
-            Ok(connected) => return connected.map_err(raise),
+            Ok(made) => return made.map_err(raise),
             Err(RecvTimeoutError::Timeout) => py.check_signals()?,
             Err(RecvTimeoutError::Disconnected) => {
-                return Err(PyRuntimeError::new_err("connecting ended without a result: a defect"));
+                return Err(PyRuntimeError::new_err(format!("{name} ended without a result: a defect")));
             }
         }
+    }
+}
+
+/// Waits until `look`, which is given how long it may take, finds something, `limit` at most, and looks for signals meanwhile. None: nothing was found in time.
+///
+/// # Errors
+/// A signal's exception.
+pub(crate) fn wait_with_signals<T>(
+    py: Python<'_>,
+    limit: Option<Duration>,
+    mut look: impl FnMut(Duration) -> Option<T>,
+) -> PyResult<Option<T>> {
+    let end = end_of(limit);
+    loop {
+        let left = end.map_or(SLICE, |end| end.saturating_duration_since(Instant::now()).min(SLICE));
+        if let Some(found) = look(left) {
+            return Ok(Some(found));
+        }
+        if end.is_some_and(|end| Instant::now() >= end) {
+            return Ok(None);
+        }
+        py.check_signals()?;
     }
 }
 

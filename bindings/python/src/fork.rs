@@ -2,6 +2,7 @@
 //! over the parent's connections, nor wait for a lock that another thread held at the fork.
 
 use pyo3::prelude::*;
+use quintet::{Code, Error};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How many forks lie between the process that loaded this module and this one.
@@ -32,6 +33,15 @@ impl Maker {
     /// Whether this is the process that made it, and no child of that.
     pub(crate) fn is_this_process(self) -> bool {
         self.0 == FORKS.load(Ordering::Relaxed)
+    }
+
+    /// # Errors
+    /// `Closed`: a parent of this process made it.
+    pub(crate) fn check(self) -> Result<(), Error> {
+        match self.is_this_process() {
+            true => Ok(()),
+            false => Err(Error::new(Code::Closed, "this was made in another process; make one here")),
+        }
     }
 
     /// Drops what may have something to say at its end, without the interpreter; in a child it is left as it is.

@@ -1,7 +1,8 @@
 //! A connection to everything.
 
-use crate::connection::{Connection, connect_in_a_thread};
+use crate::connection::{Connection, in_a_thread};
 use crate::error::raise;
+use crate::isonet::{self, Isonet, Wanted};
 use crate::messaging::Messaging;
 use crate::settings::Settings;
 use crate::space::Space;
@@ -127,7 +128,7 @@ impl Lab {
         let (lease, link) = (settings.lease, settings.link);
         let cluster = cluster.unwrap_or(settings.cluster);
         let connect = move || quintet::Lab::connect_with(place.clone(), cluster, lease, link);
-        let lab = connect_in_a_thread(py, connect)?;
+        let lab = in_a_thread(py, "quintet-connect", connect)?;
         Ok(Lab { connection: Arc::new(Connection::new(lab)), address, why_embedded: None })
     }
 
@@ -141,6 +142,17 @@ impl Lab {
     #[getter]
     fn messaging(&self) -> Messaging {
         Messaging::new(Arc::clone(&self.connection))
+    }
+
+    /// Isochrons between the processes of a job: `with lab.isochrons("bank", variables=[TOTAL]) as isonet:` joins, and closes at the end. See `quintet.isochrons`.
+    #[getter]
+    fn isochrons<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        this.py().import("quintet.isochrons")?.call_method1("of_lab", (this,))
+    }
+
+    /// Joins an isonet.
+    fn _join_isonet(&self, py: Python<'_>, wanted: Wanted) -> PyResult<Isonet> {
+        isonet::join(py, &self.connection, wanted)
     }
 
     /// Creates a named space and returns it; `lab.space(name)` is it for others. One that is there with the same settings is as good. It holds

@@ -10,6 +10,7 @@
 //! | `listing.rs`, `watching.rs` | pages of what lies in a space, and of what happens in it |
 //! | `begin.rs`, `pending.rs`, `lease.rs` | begins an operation; one under way; a tuple taken until it is acknowledged |
 //! | `messaging.rs` | calls of handlers, and handlers |
+//! | `isonet.rs`, `isochron.rs`, `isonet_events.rs` | members of isonets, isochrons, and what they have changed |
 //! | `value.rs`, `formal.rs`, `array.rs` | Python objects to fields and back; formals; NumPy arrays |
 //! | `server.rs` | `Server`: a space for other processes |
 //! | `simulate.rs` | models and their runs; needs no lab |
@@ -30,6 +31,9 @@ mod error;
 mod fork;
 mod formal;
 mod group;
+mod isochron;
+mod isonet;
+mod isonet_events;
 mod lab;
 mod lease;
 mod listing;
@@ -64,6 +68,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<messaging::Handler>()?;
     module.add_class::<messaging::Call>()?;
     module.add_class::<messaging::PendingMessage>()?;
+    module.add_class::<isonet::Isonet>()?;
+    module.add_class::<isochron::Isochrons>()?;
+    module.add_class::<isochron::Isochron>()?;
+    module.add_class::<isochron::PendingIsochron>()?;
     module.add_class::<formal::ArrayFormal>()?;
     module.add_class::<range::RangeField>()?;
     module.add_class::<server::Server>()?;

@@ -38,7 +38,10 @@ impl FromPyObject<'_, '_> for Inclusive {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, '_, PyAny>) -> PyResult<Inclusive> {
-        let named = object.extract::<String>().ok().and_then(|name| INCLUSIVE.into_iter().find(|one| one.name == name));
+        let named = object
+            .extract::<String>()
+            .ok()
+            .and_then(|name| INCLUSIVE.into_iter().find(|one| one.name == name));
         named.ok_or_else(|| bad("inclusive is one of \"both\", \"left\", \"right\" and \"neither\""))
     }
 }

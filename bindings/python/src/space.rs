@@ -74,8 +74,7 @@ impl Space {
         timeout: Option<f64>,
         expires_in: Option<f64>,
     ) -> PyResult<()> {
-        let (tuples, limit, expiry) =
-            (to_tuples(tuples.try_iter()?)?, limit(timeout)?, expiry(expires_in)?);
+        let (tuples, limit, expiry) = (to_tuples(tuples.try_iter()?)?, limit(timeout)?, expiry(expires_in)?);
         if tuples.is_empty() {
             return Ok(());
         }

@@ -261,10 +261,10 @@ fn isochrons_of_no_thread_are_put_together_at_once_and_what_they_change_is_told_
     other.assign(X, vec![5]).unwrap();
     let (done, is_done) = mpsc::channel();
     for (number, isochron) in [one, other].into_iter().enumerate() {
-        let (pending, done) = (isochron.begin().unwrap(), done.clone());
-        pending.notify(Box::new(move || done.send(number).unwrap()));
-        pending.finish().unwrap();
-        assert_eq!(is_done.recv_timeout(LONG), Ok(number));
+        let (pending, told, finished) = (isochron.begin().unwrap(), done.clone(), done.clone());
+        pending.notify(Box::new(move || told.send(number).unwrap()));
+        pending.then(move |executed| executed.map(|_| finished.send(number + 5).unwrap()).unwrap());
+        assert_eq!([is_done.recv_timeout(LONG), is_done.recv_timeout(LONG)], [Ok(number), Ok(number + 5)]);
     }
     members[0].maker().notify_end(Box::new(move || done.send(9).unwrap()));
     assert!(close(&members).into_iter().all(|closed| closed.is_ok()));

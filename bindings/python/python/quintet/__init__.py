@@ -19,7 +19,8 @@ match when number, types and values of the fields are equal.
 | `html` | what notebooks show |
 | `errors` | one class for each error code |
 | `handling` | how a handler's thread goes on from call to call |
-| `aio`, `aio_messaging`, `progress` | the same for asyncio |
+| `isochrons`, `isochron`, `isonet_shape`, `variables` | operations of several processes at one instant, in one order: members, isochrons, what is said before, shared variables |
+| `aio`, `aio_messaging`, `aio_isochrons`, `progress` | the same for asyncio |
 | `executor`, `mapping`, `pool`, `tasks` | `Executor`, its `map`, its tasks under way, the tuples it speaks with |
 | `bulk` | large arrays of tasks and results |
 | `stalls` | says why nothing goes on |
@@ -96,6 +97,7 @@ from quintet.errors import (
 )
 from quintet.registration import register_with_joblib
 from quintet.status import KeptSpace, NamedSpace, SignatureStatus, Status
+from quintet.variables import Variable
 
 if TYPE_CHECKING:
     from quintet import aio, simulate
@@ -104,7 +106,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DEAD_LETTER", "MAX_BYTES", "MAX_FIELDS",
     "ArrayFormal", "Begin", "Call", "Executor", "Group", "Handler", "KeptSpace", "Lab", "Lease", "Messaging", "NamedSpace", "Pending", "PendingMessage",
-    "Range", "Recipient", "Server", "SignatureStatus", "Space", "Status",
+    "Range", "Recipient", "Server", "SignatureStatus", "Space", "Status", "Variable",
     "aio", "array", "between", "connect", "empty", "errors", "prefix", "serve", "simulate",
     "AddressInUse", "BadFile", "BadValue", "Busy", "Cancelled", "Closed", "Code", "Conflict", "DuplicateNode", "Error", "IntegerOverflow", "LeaseLost",
     "LimitReached", "Malformed", "Mismatch", "NoHandler", "NoSuchSpace", "NotAllowed", "PeerDied", "PeerSilent", "Resource", "SpaceExists", "SpaceFull", "TaskFailed", "TimedOut",

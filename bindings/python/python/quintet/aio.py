@@ -15,6 +15,7 @@ from typing import Any
 
 from quintet import _native, connecting
 from quintet._native import Pending
+from quintet.aio_isochrons import Isochrons
 from quintet.aio_messaging import Messaging
 from quintet.listing import ListedTuple
 from quintet.progress import Progress
@@ -43,6 +44,11 @@ class Lab:
         self._progress = Progress(native)
         self.space = Space(native, self._progress)
         self.messaging = Messaging(native.messaging, self._progress)
+
+    @property
+    def isochrons(self) -> Isochrons:
+        """Isochrons between the processes of a job: `async with lab.isochrons("bank", variables=[TOTAL]) as isonet:` joins, and closes at the end."""
+        return Isochrons(self.native.isochrons)
 
     async def create_space(
         self, name: str, *, max_bytes: int | None = None, max_tuples: int | None = None, policy: str = "volatile"

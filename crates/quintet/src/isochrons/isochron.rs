@@ -218,6 +218,17 @@ impl PendingIsochron {
         self.core.board.notify(Some(self.token), callback);
     }
 
+    /// Hands over what becomes of it: now, or on the thread that brings the answer, which executes isochrons. There the callback may begin isochrons, and not wait.
+    pub fn then(mut self, callback: impl FnOnce(Result<Executed, Error>) + Send + 'static) {
+        let (core, token) = (Arc::clone(&self.core), self.token);
+        let hand_over = move || {
+            if let Some(executed) = self.wait(Duration::ZERO) {
+                callback(executed);
+            }
+        };
+        core.board.notify(Some(token), Box::new(hand_over));
+    }
+
     /// What became of it, however long it takes.
     ///
     /// # Errors

@@ -1,0 +1,293 @@
+"""Isochrons: operations on several processes that are all executed at one instant, in one order for all.
+
+    TOTAL = quintet.Variable(0, int)
+
+    with lab.isochrons("bank", variables=[TOTAL], handlers={"note": print}) as isonet:   # waits for the others
+        with isonet.isochron() as i:                                                    # all of it at one instant
+            i.send_all("note", b"seven more")
+            before = i.read(TOTAL)
+            i.write(TOTAL, 7)
+        print(before.value)
+
+The guide is docs/isochrons.md. `quintet.aio` has the same for asyncio.
+"""
+
+from __future__ import annotations
+
+import atexit
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from quintet import _native
+from quintet.errors import BadValue, Closed, Code, TimedOut
+from quintet.isochron import Data, HandlersIsochron, Isochron, Part, Place, Read, handler_number
+from quintet.isonet_shape import Event, Handler, Message, Shape, Wanted
+from quintet.variables import Variable
+
+MAX_EVENTS, MAX_EVENT_BYTES = 1024, 4 << 20
+"""So many events are kept for who reads them, and as many bytes, unless a program says otherwise."""
+
+_joined: weakref.WeakSet[Member] = weakref.WeakSet()
+
+
+class Member:
+    """A member of an isonet, as both kinds of them have it."""
+
+    def __init__(self, wanted: Wanted, native: _native.Isonet) -> None:
+        self.native = native
+        self._name, self._shape, self._isochrons = wanted.name, wanted.shape, native.isochrons
+        self._reads_events = wanted.max_events > 0
+        _joined.add(self)
+
+    @property
+    def member(self) -> int:
+        """Which member this process is, from 0."""
+        return self.native.member
+
+    @property
+    def members(self) -> int:
+        """How many members there are."""
+        return self.native.members
+
+    @property
+    def closed(self) -> bool:
+        """Whether it has ended."""
+        return self.native.closed
+
+    def leave(self) -> None:
+        """Ends at once: the others are told that this member is gone. A second call does nothing."""
+        self.native.leave()
+
+    def _check_events(self) -> None:
+        if not self._reads_events:
+            raise BadValue(Code.BadValue, "this isonet was joined with max_events=0: it keeps no events")
+
+    def _reserve(self, variables: tuple[Variable, ...]) -> tuple[Part, list[Read], _native.PendingIsochron]:
+        """Reads variables and reserves their next places at one instant."""
+        if not variables or len({variable.number for variable in variables}) != len(variables):
+            raise BadValue(Code.BadValue, "an update is of one variable or several, each once")
+        isochron = Part(self._shape, self._isochrons.isochron())
+        reads = [isochron.read(variable) for variable in variables]
+        for variable in variables:
+            isochron.schedule(variable)
+        isochron._pending = pending = isochron._native.begin(True)
+        return isochron, reads, pending
+
+    def _assigning(self, variables: tuple[Variable, ...], values: Any) -> Part:
+        """Gives those places new values: what the function of an update has returned."""
+        given = (values,) if len(variables) == 1 else tuple(values)
+        if len(given) != len(variables):
+            raise BadValue(Code.BadValue, f"an update of {len(variables)} variables gives as many values, not {len(given)}")
+        isochron = Part(self._shape, self._isochrons.isochron())
+        for variable, value in zip(variables, given):
+            isochron.assign(variable, value)
+        return isochron
+
+    def __repr__(self) -> str:
+        state = ", closed" if self.closed else ""
+        return f"<{type(self).__module__}.Isonet {self._name!r}: member {self.member} of {self.members}{state}>"
+
+
+class Isonet(Member):
+    """A member of an isonet. Made by `lab.isochrons`; a context manager that closes, or leaves after an exception. Any threads may use it at once."""
+
+    def __init__(self, wanted: Wanted, native: _native.Isonet) -> None:
+        super().__init__(wanted, native)
+        self._updates = {variable.number: threading.Lock() for variable in self._shape.variables}
+
+    def isochron(self, timeout: float | None = None) -> Isochron:
+        """Begins to put an isochron together: `with isonet.isochron() as i:` executes it at the end, waiting `timeout` seconds at most.
+
+        Raises PeerDied, Malformed: a member is gone or broke the protocol, and the text names it; TaskFailed, NoHandler: this member has left; Closed.
+        """
+        return Isochron(self._shape, self._isochrons.isochron(), timeout)
+
+    def send(self, member: int, handler: int | str, data: Data = b"") -> None:
+        """An isochron of one message."""
+        with self.isochron() as isochron:
+            isochron.send(member, handler, data)
+
+    def read(self, *variables: Variable) -> Any:
+        """The value of a variable; of several, a tuple of their values at one instant."""
+        with self.isochron() as isochron:
+            reads = [isochron.read(variable) for variable in variables]
+        return reads[0].value if len(reads) == 1 else tuple(read.value for read in reads)
+
+    def write(self, variable: Variable, value: Any) -> None:
+        """An isochron of one write."""
+        with self.isochron() as isochron:
+            isochron.write(variable, value)
+
+    def update(self, function: Callable[..., Any], *variables: Variable) -> Any:
+        """Gives variables the values that the function returns for what they have, a tuple for several; nobody sees or changes them in between: who reads them
+        waits for it. Returns the new values. If the function raises, or the wait is interrupted, they keep what they have.
+
+            isonet.update(lambda a, b: (a - 5, b + 5), FROM, TO)
+
+        Two such updates never wait for each other in a circle: all places of one are reserved at one instant. Raises as `Isochron.execute`.
+        """
+        with self._updating(variables) as hand_over:
+            isochron, reads, pending = self._reserve(variables)
+            try:
+                isochron._take(None)
+                values = function(*(read.value for read in reads))
+                assigning = self._assigning(variables, values)
+            except BaseException:
+                pending.give_back([(variable.number, variable.size) for variable in variables], hand_over())
+                raise
+            # From here on it happens, whether somebody waits for it or not.
+            assigning._pending = assigning._native.begin(False)
+            assigning._take(None)
+        return values
+
+    @contextmanager
+    def _updating(self, variables: tuple[Variable, ...]) -> Iterator[Callable[[], Callable[[], None]]]:
+        """A member has one reserved place of a variable at a time: others of its threads wait here. What this gives hands the end over to a callback."""
+        if self._isochrons.is_handling():
+            raise BadValue(Code.BadValue, "a handler cannot wait for an update: have another thread do it")
+        with ExitStack() as stack:
+            for number in sorted({self._shape.known(variable) for variable in variables}):
+                stack.enter_context(self._updates[number])
+            yield lambda: stack.pop_all().close
+
+    def compare_and_swap(self, variable: Variable, expected: Any, value: Any) -> bool:
+        """Gives a variable a value if it has the expected one, and says whether it had."""
+        return _swap(self.update, variable, expected, value)
+
+    def events(self, timeout: float | None = None) -> Iterator[Event]:
+        """What isochrons change here since this member has joined, in the one order: messages to its handlers, and values of variables with a copy here. It ends with
+        the isonet. Events are kept until they are read, by one reader: nobody waits for it, and what finds no room (`max_events`, `max_event_bytes`) is lost.
+
+        Raises LimitReached where some were lost, and then goes on behind them if asked again; TimedOut if there is none within `timeout` seconds; PeerDied or its kin
+        behind the last if a member is gone.
+        """
+        self._check_events()
+        return _Events(self.native, self._shape, timeout)
+
+    def close(self) -> None:
+        """Waits until all isochrons of this member are executed and all members close, and ends.
+
+        Raises TaskFailed, NoHandler: a handler of this member failed, or is missing; PeerDied, Malformed: a member went before, or broke the protocol.
+        """
+        self.native.close()
+
+    def __enter__(self) -> Isonet:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is not None:
+            self.leave()
+        else:
+            self.close()
+
+
+class _Events:
+    """An iterator that goes on after an error."""
+
+    def __init__(self, native: _native.Isonet, shape: Shape, timeout: float | None) -> None:
+        self._native, self._shape, self._timeout = native, shape, timeout
+
+    def __iter__(self) -> _Events:
+        return self
+
+    def __next__(self) -> Event:
+        try:
+            event = self._native.event(self._timeout)
+        except Closed:
+            raise StopIteration from None
+        if event is None:
+            raise TimedOut(Code.TimedOut, f"no event within {self._timeout} s")
+        return self._shape.event(event)
+
+
+class Isochrons:
+    """How a process joins an isonet: `with lab.isochrons as isonet:`, or with what it shares, `with lab.isochrons("bank", variables=[...], handlers={...}) as isonet:`."""
+
+    def __init__(self, wanted: Wanted) -> None:
+        self._wanted = wanted
+        self._isonet: Isonet | None = None
+
+    def __call__(
+        self,
+        name: str = "isochrons",
+        *,
+        variables: Iterable[Variable] = (),
+        handlers: Mapping[int | str, Handler] | Iterable[int | str] = (),
+        member: tuple[int, int] | None = None,
+        agreed: bool = False,
+        listen_at: Any = None,
+        limit: float | None = None,
+        max_events: int = MAX_EVENTS,
+        max_event_bytes: int = MAX_EVENT_BYTES,
+    ) -> Isochrons:
+        """What this process says of an isonet.
+
+        `variables`: all members say the same. `handlers`: functions by name or number, that take a `Message`, in the one order, on the thread that executes isochrons;
+        None, or a list of names: their messages are read from `events()` alone. `member=(0, 3)`: which member this is, of how many; else as the job's worker.
+        `agreed`: isochrons get their place before all receivers have their parts (`Delivery::Agreed`). `listen_at`: where the others reach this member, for several
+        machines. `limit`: so many seconds it waits for the others, 30 without it. `max_events`, `max_event_bytes`: so many are kept for `events()`.
+        """
+        return type(self)(
+            wanted(self._wanted.lab, name, variables, handlers, member, agreed, listen_at, limit, max_events, max_event_bytes)
+        )
+
+    def join(self) -> Isonet:
+        """Joins: waits until all members are there and linked to each other.
+
+        Raises BadValue: there is no such member or copy, or the members do not say the same; TimedOut names who did not come; PeerDied: a member has ended
+        meanwhile; AddressInUse and its kin.
+        """
+        return Isonet(self._wanted, self._wanted.join())
+
+    def __enter__(self) -> Isonet:
+        self._isonet = self.join()
+        return self._isonet
+
+    def __exit__(self, kind: object, *rest: object) -> None:
+        isonet, self._isonet = self._isonet, None
+        if isonet is not None:
+            isonet.__exit__(kind, *rest)
+
+
+def wanted(lab: _native.Lab, name: str, variables: Any, handlers: Any, *rest: Any) -> Wanted:
+    """What is said of an isonet. Raises BadValue."""
+    return Wanted(lab, Shape(variables, handlers), name, *rest)
+
+
+def of_lab(lab: _native.Lab) -> Isochrons:
+    """What `Lab.isochrons` is."""
+    plain = wanted(lab, "isochrons", (), (), None, False, None, None, MAX_EVENTS, MAX_EVENT_BYTES)
+    return Isochrons(plain)
+
+
+def swapped(variable: Variable, expected: Any, value: Any) -> tuple[list[bool], Callable[[Any], Any]]:
+    """What an update has to do to compare and swap, and whether it has."""
+    packed, had = variable.pack(expected), [False]
+
+    def swap(found: Any) -> Any:
+        had[0] = variable.pack(found) == packed
+        return value if had[0] else found
+
+    return had, swap
+
+
+def _swap(update: Callable[..., Any], variable: Variable, expected: Any, value: Any) -> bool:
+    had, swap = swapped(variable, expected, value)
+    update(swap, variable)
+    return had[0]
+
+
+def _leave_all() -> None:
+    """Handlers need the interpreter: before it ends, those who have not closed leave."""
+    for isonet in list(_joined):
+        isonet.leave()
+
+
+atexit.register(_leave_all)
+
+__all__ = [
+    "Event", "HandlersIsochron", "Isochron", "Isochrons", "Isonet", "Message", "Place", "Read", "Variable", "handler_number",
+]  # fmt: skip

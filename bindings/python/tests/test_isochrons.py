@@ -1,0 +1,345 @@
+"""Isochrons between members: threads of one process, tasks of one event loop, and processes."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import numpy
+import pytest
+
+import quintet
+from quintet.isochrons import handler_number
+
+WITHIN_S = 60
+X = quintet.Variable(1, int)
+Y = quintet.Variable(2, numpy.float32)
+NAME = quintet.Variable(3, bytes, size=4)
+GRID = quintet.Variable(4, numpy.int16, shape=(2, 3), copies=[0])
+ALL = [X, Y, NAME, GRID]
+
+
+@pytest.fixture
+def lab():
+    with quintet.connect() as lab:
+        yield lab
+
+
+def members(lab, count, work, **said):
+    """What became of `work(isonet)` at each member, all at once: its result, or what it raised."""
+    became = [None] * count
+
+    def member(me):
+        own = {key: value(me) if callable(value) else value for key, value in said.items()}
+        try:
+            with lab.isochrons("test", member=(me, count), limit=WITHIN_S, **own) as isonet:
+                became[me] = work(isonet)
+        except Exception as error:
+            became[me] = error
+
+    threads = [threading.Thread(target=member, args=(me,)) for me in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(WITHIN_S)
+        assert not thread.is_alive()
+    return became
+
+
+def test_all_members_are_told_the_same_in_one_order_and_read_several_variables_at_one_instant(lab):
+    logs = [[], []]
+
+    def work(isonet):
+        torn = 0
+        for number in range(20):
+            with isonet.isochron() as i:
+                i.send_all("note", bytes([isonet.member, number]))
+                i.write(X, number)
+                i.write(Y, number / 4)
+                own = i.read(X)
+            assert own.value == number, "an isochron reads what it has written"
+            x, y = isonet.read(X, Y)
+            torn += y != x / 4
+        return torn, i.place
+
+    def handlers(me):
+        return {"note": lambda message: logs[me].append((message.place, message.sender, message.data))}
+
+    first, second = members(lab, 2, work, variables=ALL, handlers=handlers)
+    assert first[0] == second[0] == 0 and first[1] != second[1]
+    assert len(logs[0]) == 40 and logs[0] == logs[1] and logs[0] == sorted(logs[0], key=lambda one: one[0])
+
+
+def test_values_keep_their_types_and_what_does_not_fit_is_refused(lab):
+    grid = numpy.arange(6, dtype=numpy.int16).reshape(2, 3)
+
+    def work(isonet):
+        if isonet.member == 1:
+            with isonet.isochron() as i:
+                i.write(X, -(1 << 63))
+                i.write(Y, 3)
+                i.write(NAME, memoryview(b"four"))
+                i.write(GRID, grid.astype(int))
+        for variable, value in [
+            (X, 1 << 63), (X, 1.5), (X, True), (Y, "text"), (NAME, b"five!"), (NAME, "four"), (GRID, grid[0]), (GRID, grid.astype(int) + 40_000), (GRID, grid * 1.5),
+        ]:  # fmt: skip
+            with pytest.raises(quintet.BadValue, match=f"variable {variable.number}"):
+                isonet.write(variable, value)
+        with pytest.raises(quintet.BadValue, match="no variable of this isonet"):
+            isonet.read(quintet.Variable(9))
+        with pytest.raises(quintet.BadValue, match="no number of a member"):
+            isonet.send(-1, "note")
+        with pytest.raises(quintet.BadValue, match="node 2"):
+            isonet.send(2, "note")
+        with isonet.isochron() as i:
+            with pytest.raises(quintet.TooLarge):
+                i.send(0, "note", bytes(62_000))
+            reading = i.read(X)
+            with pytest.raises(quintet.BadValue, match="not executed"):
+                reading.value
+        with pytest.raises(ZeroDivisionError), isonet.isochron() as i:
+            i.write(X, 1)
+            1 / 0
+        return None
+
+    became = members(lab, 2, work, variables=ALL)
+    assert became == [None, None]
+
+    def last(isonet):
+        with isonet.isochron() as i:
+            i.write(GRID, grid)
+            values = [i.read(variable) for variable in (Y, NAME, GRID)]
+        return [read.value for read in values]
+
+    y, name, read = members(lab, 1, last, variables=ALL)[0]
+    assert (type(y), y, name) == (numpy.float32, 0, bytes(4))
+    assert read.dtype == numpy.int16 and (read == grid).all() and read.flags.writeable
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ((1 << 32,), "no number"), ((1, bytes), "size"), ((1, object), "fixed size"), ((1, "no type"), "no type"), ((1, float, 513), "4104 bytes"),
+    ],
+)  # fmt: skip
+def test_a_variable_that_cannot_be_is_refused(said, words):
+    with pytest.raises(quintet.BadValue, match=words):
+        quintet.Variable(*said[:2], shape=said[2] if len(said) > 2 else None)
+
+
+def test_updates_of_several_variables_lose_nothing_and_never_wait_in_a_circle(lab):
+    accounts = [quintet.Variable(number) for number in range(3)]
+
+    def work(isonet):
+        for number in range(15):
+            one, other = accounts[(number + isonet.member) % 3], accounts[(number * 2 + isonet.member + 1) % 3]
+            if one != other:
+                isonet.update(lambda a, b: (a - 1, b + 1), one, other)
+            isonet.update(lambda a: a + 1, one)
+        with pytest.raises(ZeroDivisionError):
+            isonet.update(lambda a: a / 0, one)  # the place is given back
+        with pytest.raises(quintet.BadValue, match="does not fit"):
+            isonet.update(lambda a: "text", one)
+        return None
+
+    assert members(lab, 2, work, variables=accounts) == [None, None]
+
+    def swaps(isonet):
+        won = [isonet.compare_and_swap(X, number, number + 1) for number in range(10)]
+        return won, isonet
+
+    # Each number is swapped by one member at most, and by one of the two it is.
+    (first, one), (second, _) = members(lab, 2, swaps, variables=[X])
+    assert not any(a and b for a, b in zip(first, second)) and one.closed
+
+    def total(isonet):
+        isonet.update(lambda *values: (7, 8, 9), *accounts)
+        return sum(isonet.read(*accounts))
+
+    assert members(lab, 1, total, variables=accounts) == [24]
+
+
+def test_a_handler_that_raises_ends_its_member_with_its_exception_and_the_others_are_told_who_it_was(lab):
+    def fails(message):
+        raise KeyError("no such account")
+
+    def work(isonet):
+        if isonet.member == 0:
+            isonet.send(1, "enter", b"x")
+        while True:
+            isonet.write(X, 1)
+
+    def handlers(me):
+        return {"enter": fails if me == 1 else None}
+
+    told, own = members(lab, 2, work, variables=[X], handlers=handlers)
+    assert isinstance(own, quintet.TaskFailed) and "handler 'enter' of this member raised KeyError" in str(own)
+    assert isinstance(own.__cause__, KeyError)
+    assert isinstance(told, quintet.PeerDied) and "member 1" in str(told)
+
+
+def test_a_handler_begins_isochrons_and_may_not_wait_for_them(lab):
+    refused = []
+    isonets = {}
+
+    def handlers(me):
+        def answer(message):
+            with message.isochron() as i:
+                i.write(X, message.data[0])
+                i.send(message.sender, "answer", b"done")
+            for wait in (isonets[me].close, lambda: isonets[me].read(X), lambda: isonets[me].update(abs, X)):
+                try:
+                    wait()
+                except quintet.BadValue as error:
+                    refused.append(str(error))
+
+        return {"ask": answer, "answer": None}
+
+    def work(isonet):
+        isonets[isonet.member] = isonet
+        isonet.write(X, 0)
+        if isonet.member == 0:
+            isonet.send(1, "ask", b"\x05")
+            events = isonet.events(WITHIN_S)
+            while next(events).handler != "answer":
+                pass
+            assert isonet.read(X) == 5
+
+    assert members(lab, 2, work, variables=[X], handlers=handlers) == [None, None]
+    assert len(refused) == 3 and all("handler" in text for text in refused)
+
+
+def test_handlers_are_checked_before_anybody_is_waited_for(lab):
+    async def handler(message): ...
+
+    for handlers, words in [({"a": handler}, "coroutine"), ({"a": 7}, "called"), ({-1: None}, "no handler"), ({handler_number("a"): None, "a": None}, "one number")]:
+        with pytest.raises(quintet.BadValue, match=words):
+            lab.isochrons("test", handlers=handlers)
+    with pytest.raises(quintet.BadValue, match="quintet run -n N"), lab.isochrons:
+        pass
+    with pytest.raises(quintet.TimedOut, match="come: 1"):
+        lab.isochrons("test", member=(0, 2), limit=0).join()
+
+
+def test_events_are_in_order_and_who_reads_too_slowly_is_told_where_some_are_lost(lab):
+    def work(isonet):
+        for number in range(9):
+            isonet.write(X, number)
+        isonet.send(0, 7, b"end")
+        events = isonet.events()
+        kept = [next(events) for _ in range(4)]
+        with pytest.raises(quintet.LimitReached, match="6 events were lost"):
+            next(events)
+        isonet.write(Y, 2.5)
+        later = next(events)
+        with pytest.raises(quintet.TimedOut):
+            next(isonet.events(timeout=0))
+        isonet.native.close()
+        assert list(events) == [], "it ends with the isonet"
+        assert [event.value for event in kept] == [0, 1, 2, 3] and later.variable == Y and later.value == 2.5
+        assert kept[0].place < kept[1].place < later.place and later.sender == 0 and later.handler is None
+
+    assert members(lab, 1, work, variables=ALL, handlers=[7], max_events=4) == [None]
+
+
+def test_who_waits_is_told_which_handler_of_its_member_holds_it_up(lab):
+    goes_on = threading.Event()
+
+    def work(isonet):
+        with isonet.isochron() as i:
+            i.send(0, "slow")
+            i.begin()
+        with pytest.raises(quintet.TimedOut, match="handler 'slow' of this member has been running"):
+            while True:
+                with isonet.isochron(timeout=0.05) as i:
+                    i.read(X)
+        goes_on.set()
+
+    assert members(lab, 1, work, variables=[X], handlers={"slow": lambda message: goes_on.wait(WITHIN_S)}) == [None]
+
+
+def test_the_same_in_an_event_loop():
+    async def member(lab, me, log):
+        handlers = {"note": lambda message: log.append(message.data), "done": None}
+        async with lab.isochrons("test", member=(me, 2), variables=[X, Y], handlers=handlers) as isonet:
+            async with isonet.isochron() as i:
+                i.send_all("note", bytes([me]))
+            with isonet.isochron() as i:
+                i.write(Y, 1.5)
+                y = i.read(Y)
+            await i
+            assert y.value == 1.5
+            await asyncio.gather(*(isonet.update(lambda x: x + 1, X) for _ in range(10)))
+            # Two isochrons of one thread at once.
+            with isonet.isochron() as one, isonet.isochron() as other:
+                one.read(X)
+                other.read(X)
+            await asyncio.gather(one, other)
+            async with isonet.isochron() as i:
+                i.send_all("done", bytes([me]))
+            done = set()
+            async for event in isonet.events():
+                if event.handler == "done":
+                    done.add(event.sender)
+                if len(done) == 2:
+                    break
+            held = asyncio.create_task(isonet.update(lambda x: x, X)) if me == 0 else None
+            if held:
+                await asyncio.sleep(0)
+                held.cancel()
+            return await isonet.read(X)
+
+    async def main():
+        async with quintet.aio.connect() as lab:
+            logs = [[], []]
+            values = await asyncio.wait_for(asyncio.gather(*(member(lab, me, logs[me]) for me in range(2))), WITHIN_S)
+            assert values == [20, 20] and sorted(logs[0]) == [b"\0", b"\1"] and logs[0] == logs[1]
+            with pytest.raises(quintet.BadValue, match="member 2"):
+                await lab.isochrons("test", member=(2, 2)).join()
+
+    asyncio.run(main())
+
+
+INTERRUPTED = """
+import quintet, sys, threading
+X = quintet.Variable(1)
+lab = quintet.connect()
+def other():
+    with lab.isochrons("test", member=(1, 2), variables=[X]) as isonet:
+        with isonet.isochron() as i:
+            i.schedule(X)
+        held.set()
+        goes_on.wait()
+        with isonet.isochron() as i:
+            i.assign(X, 5)
+        isonet.update(lambda x: x + 1, X)
+held, goes_on = threading.Event(), threading.Event()
+thread = threading.Thread(target=other)
+thread.start()
+with lab.isochrons("test", member=(0, 2), variables=[X]) as isonet:
+    held.wait()
+    for wait in (lambda: isonet.read(X), lambda: isonet.update(abs, X)):
+        try:
+            print("waits", flush=True)
+            wait()
+        except KeyboardInterrupt:
+            print("interrupted", flush=True)
+    goes_on.set()
+    thread_lock = isonet.update(lambda x: x + 10, X)  # the place was given back
+    print(thread_lock >= 15, flush=True)
+thread.join()
+left = lab.isochrons("never closed", member=(0, 1), handlers={"a": print}).join()
+"""
+
+
+def test_ctrl_c_ends_a_wait_and_what_was_reserved_is_given_back():
+    program = subprocess.Popen([sys.executable, "-c", INTERRUPTED], stdout=subprocess.PIPE, text=True)
+    for _ in range(2):
+        assert program.stdout.readline() == "waits\n"
+        # Whether it waits already does not matter: the signal is looked for once it does.
+        os.kill(program.pid, signal.SIGINT)
+        assert program.stdout.readline() == "interrupted\n"
+    assert program.stdout.readline() == "True\n"
+    assert program.wait(WITHIN_S) == 0

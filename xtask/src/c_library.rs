@@ -23,7 +23,7 @@ struct Area {
 }
 
 /// Every area, in the order of the header.
-const AREAS: [Area; 16] = [
+const AREAS: [Area; 18] = [
     Area { page: "quintet_error", sources: &["error"] },
     Area { page: "quintet_lab", sources: &["lab", "interrupt"] },
     Area { page: "quintet_job", sources: &["job"] },
@@ -42,6 +42,8 @@ const AREAS: [Area; 16] = [
     Area { page: "quintet_pending", sources: &["pending", "begin"] },
     Area { page: "quintet_messaging", sources: &["messaging"] },
     Area { page: "quintet_handler", sources: &["handler"] },
+    Area { page: "quintet_isonet", sources: &["isonet"] },
+    Area { page: "quintet_isochron", sources: &["isochron"] },
     Area { page: "quintet_server", sources: &["server"] },
 ];
 

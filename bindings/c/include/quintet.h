@@ -245,6 +245,16 @@ typedef struct quintet_group quintet_group;
 typedef struct quintet_handler quintet_handler;
 
 /**
+ * An isochron. One thread puts it together; any may wait for it.
+ */
+typedef struct quintet_isochron quintet_isochron;
+
+/**
+ * A member of an isonet. Any threads may use it at once; one at a time takes messages.
+ */
+typedef struct quintet_isonet quintet_isonet;
+
+/**
  * A connection to everything. Any threads may use it at once.
  */
 typedef struct quintet_lab quintet_lab;
@@ -557,6 +567,28 @@ typedef struct {
  * Handles one call: replies to it, or fails it. The call is the library's, and good until this returns. It must not throw or jump.
  */
 typedef void (*quintet_handle)(quintet_call *call, void *argument);
+
+/**
+ * A message of an isochron. `data` is the library's, and good until the next one is taken.
+ */
+typedef struct {
+    /**
+     * The member that has sent it.
+     */
+    uint16_t sender;
+    /**
+     * For which handler.
+     */
+    uint32_t handler;
+    /**
+     * What was sent.
+     */
+    const void *data;
+    /**
+     * Of so many bytes.
+     */
+    size_t length;
+} quintet_isonet_message;
 
 #ifdef __cplusplus
 extern "C" {
@@ -1855,6 +1887,167 @@ quintet_status quintet_call_fail(quintet_call *call, const char *text);
  * Frees a call that `quintet_handler_next` gave; without a reply it fails. NULL is left alone.
  */
 void quintet_call_free(quintet_call *call);
+
+/**
+ * Begins to say what an isonet of this name shares, which others name alike: 1 to 100 bytes of text. To be freed with `quintet_isonet_free`.
+ */
+quintet_status quintet_isonet_new(quintet_lab *lab,
+                                  const char *name,
+                                  quintet_isonet **isonet);
+
+/**
+ * Says which member this process is, from 0, and of how many. Else it is the worker's rank, of the job's workers.
+ *
+ * Fails with `QUINTET_BAD_VALUE` once it has joined.
+ */
+quintet_status quintet_isonet_set_member(quintet_isonet *isonet,
+                                         uint16_t member,
+                                         uint16_t members);
+
+/**
+ * Shares a variable of so many bytes, 1 to 4096, that begins as zeros, with a copy at every member.
+ *
+ * Fails with `QUINTET_BAD_VALUE` once it has joined. What cannot be is found by `quintet_isonet_join`.
+ */
+quintet_status quintet_isonet_add_variable(quintet_isonet *isonet, uint32_t variable, size_t bytes);
+
+/**
+ * Takes messages for the handler of this number. What comes for another one ends this member, as it would not be where the others are.
+ *
+ * Fails with `QUINTET_BAD_VALUE` once it has joined.
+ */
+quintet_status quintet_isonet_add_handler(quintet_isonet *isonet,
+                                          uint32_t handler);
+
+/**
+ * Joins: waits until all members are there and linked to each other. The program's interrupt check is not asked meanwhile.
+ *
+ * Fails with `QUINTET_BAD_VALUE` for members, variables or handlers that cannot be, or if the members do not say the same; `QUINTET_TIMED_OUT`, whose text names who did not
+ * come; `QUINTET_PEER_DIED` if a member has ended meanwhile.
+ */
+quintet_status quintet_isonet_join(quintet_isonet *isonet,
+                                   int64_t timeout_ms);
+
+/**
+ * Which member this process is, and how many there are. Either pointer may be NULL.
+ *
+ * Fails with `QUINTET_BAD_VALUE` before it has joined.
+ */
+quintet_status quintet_isonet_member(quintet_isonet *isonet, uint16_t *member, uint16_t *members);
+
+/**
+ * Takes the next message, in the one order, if one comes within `timeout_ms`. Its data are good until the next is taken, or the isonet is freed.
+ *
+ * Fails with `QUINTET_TIMED_OUT`; `QUINTET_CANCELLED` if the program's interrupt check ended the wait; `QUINTET_PEER_DIED`, `QUINTET_MALFORMED` if a member is gone or
+ * broke the protocol; `QUINTET_NO_HANDLER` if a message came for a handler that this member has not; `QUINTET_CLOSED` once it was closed.
+ */
+quintet_status quintet_isonet_next(quintet_isonet *isonet,
+                                   int64_t timeout_ms,
+                                   quintet_isonet_message *message);
+
+/**
+ * Waits until all isochrons of this member are executed and all members close, and ends. It takes no more messages: what comes meanwhile is dropped. The program's interrupt
+ * check is not asked.
+ *
+ * Fails with `QUINTET_PEER_DIED` or `QUINTET_MALFORMED` if a member went before or broke the protocol, `QUINTET_NO_HANDLER`, `QUINTET_CLOSED` if it was closed before.
+ */
+quintet_status quintet_isonet_close(quintet_isonet *isonet);
+
+/**
+ * Ends at once, if it was not closed, and frees the isonet; the others are told that this member is gone. Isochrons are freed on their own, before. NULL is left alone.
+ */
+void quintet_isonet_free(quintet_isonet *isonet);
+
+/**
+ * Begins to put one together. To be freed with `quintet_isochron_free`.
+ *
+ * Fails with `QUINTET_PEER_DIED` or `QUINTET_MALFORMED` if a member is gone or broke the protocol, `QUINTET_CLOSED` once the isonet was closed, `QUINTET_BAD_VALUE` before
+ * it was joined.
+ */
+quintet_status quintet_isochron_new(quintet_isonet *isonet,
+                                    quintet_isochron **isochron);
+
+/**
+ * Sends a message to a handler of a member, this one as well.
+ *
+ * Fails with `QUINTET_BAD_VALUE` for no such member, `QUINTET_TOO_LARGE` if the isochron would become too large. It goes on without the message.
+ */
+quintet_status quintet_isochron_send(quintet_isochron *isochron,
+                                     uint16_t member,
+                                     uint32_t handler,
+                                     const void *data,
+                                     size_t length);
+
+/**
+ * Reads a variable, behind what the isochron does before. `index` is which of its values that is (`quintet_isochron_value`); it may be NULL.
+ *
+ * Fails with `QUINTET_BAD_VALUE` for no such variable, `QUINTET_TOO_LARGE`.
+ */
+quintet_status quintet_isochron_read(quintet_isochron *isochron,
+                                     uint32_t variable,
+                                     size_t *index);
+
+/**
+ * Gives a variable a value, of its size.
+ *
+ * Fails with `QUINTET_BAD_VALUE` for no such variable or another size, `QUINTET_TOO_LARGE`.
+ */
+quintet_status quintet_isochron_write(quintet_isochron *isochron,
+                                      uint32_t variable,
+                                      const void *data,
+                                      size_t length);
+
+/**
+ * Reserves the place of a write: who reads the variable behind it waits for the value, which `quintet_isochron_assign` gives later, in another isochron. A member has one reserved place of a
+ * variable at a time.
+ *
+ * Fails as `quintet_isochron_read`. That a place is reserved already is found when it is executed.
+ */
+quintet_status quintet_isochron_schedule(quintet_isochron *isochron,
+                                         uint32_t variable);
+
+/**
+ * Gives the value for the place that this member has reserved.
+ *
+ * Fails as `quintet_isochron_write`. That no place is reserved is found when it is executed.
+ */
+quintet_status quintet_isochron_assign(quintet_isochron *isochron,
+                                       uint32_t variable,
+                                       const void *data,
+                                       size_t length);
+
+/**
+ * Begins it, and does not wait. Isochrons are executed in the order in which their member has begun them.
+ *
+ * Fails with `QUINTET_BAD_VALUE` if it is empty, or was begun before; `QUINTET_PEER_DIED` and its kin.
+ */
+quintet_status quintet_isochron_begin(quintet_isochron *isochron);
+
+/**
+ * Waits until it is executed by all its receivers, `timeout_ms` at most; what it came to may be asked for again.
+ *
+ * Fails with `QUINTET_TIMED_OUT` or `QUINTET_CANCELLED`, and then it goes on; `QUINTET_BUSY` if 256 isochrons of this member waited, and it has had no effect; `QUINTET_BUSY`, too, while messages
+ * fill their room and nobody takes them: take some (`quintet_isonet_next`) and wait again, it goes on; `QUINTET_BAD_VALUE` if it reserves a place twice, gives a value for none or was not
+ * begun; `QUINTET_PEER_DIED` or `QUINTET_MALFORMED` if a member is gone or broke the protocol, and it may have been executed.
+ */
+quintet_status quintet_isochron_wait(quintet_isochron *isochron,
+                                     int64_t timeout_ms);
+
+/**
+ * Lends the value of a read, by its index from 0, until the isochron is freed: of an isochron that was waited for. It is NULL if the value comes no more, as who had
+ * reserved the place is gone.
+ *
+ * Fails with `QUINTET_BAD_VALUE` before it was executed, and for no such index.
+ */
+quintet_status quintet_isochron_value(quintet_isochron *isochron,
+                                      size_t index,
+                                      const void **data,
+                                      size_t *length);
+
+/**
+ * Frees it. NULL is left alone.
+ */
+void quintet_isochron_free(quintet_isochron *isochron);
 
 /**
  * Serves a space at `address` (see `quintet_lab_connect`; port 0 is a free one). It holds `max_bytes` bytes of tuples at most and

@@ -13,6 +13,7 @@
 //! | `group.rs` | takes, reads and puts that happen at one instant, or not at all |
 //! | `pending.rs`, `begin.rs` | operations under way, and how they are begun |
 //! | `messaging.rs`, `handler.rs` | calls of handlers in other processes; calls that this process handles |
+//! | `isonet.rs`, `isochron.rs` | operations of several processes that are executed at one instant, in one order |
 //! | `server.rs` | spaces for other processes |
 //! | `job.rs` | what part this process has in a job |
 //! | `error.rs` | statuses, and the text of the last error |
@@ -39,6 +40,8 @@ pub mod further;
 pub mod group;
 pub mod handler;
 pub mod interrupt;
+pub mod isochron;
+pub mod isonet;
 pub mod job;
 pub mod lab;
 pub mod lease;

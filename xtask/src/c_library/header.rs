@@ -4,7 +4,7 @@ use super::AREAS;
 use std::path::Path;
 
 /// Handles that any threads may use: they have a state of their own, and no call promises not to change it.
-const HANDLES: [&str; 12] = [
+const HANDLES: [&str; 14] = [
     "quintet_lab",
     "quintet_space",
     "quintet_spaces",
@@ -17,6 +17,8 @@ const HANDLES: [&str; 12] = [
     "quintet_buffer",
     "quintet_handler",
     "quintet_call",
+    "quintet_isonet",
+    "quintet_isochron",
 ];
 
 /// Something that the header declares.

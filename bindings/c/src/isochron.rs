@@ -1,0 +1,252 @@
+//! quintet_isochron - operations of several processes at one instant
+//!
+//! An *isochron* is a set of operations: messages to handlers of members, reads and writes of shared variables (quintet_isonet(3)). All of them are executed at one instant of logical time, and
+//! all members execute all isochrons in one order. It has 1 to 1024 operations, of 60 KiB less 64 bytes all together, and its reads give as much at most.
+//!
+//! It is put together, begun, and waited for. Several may be under way at once, 256 of a member at most, and several may be put together at once. What is freed before it was begun has not
+//! happened; what is freed under way goes on.
+
+use crate::boundary::{Tagged, free, give, guarded, handle, limit, misuse, place, value};
+use crate::error::quintet_status;
+use crate::isonet::{Member, SLICE, quintet_isonet};
+use crate::messaging::message;
+use core::ffi::c_void;
+use core::mem::MaybeUninit;
+use core::ptr::{NonNull, null, null_mut};
+use quintet::{Code, Error, Executed, Isochron, PendingIsochron, Variable};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// An isochron. One thread puts it together; any may wait for it.
+pub struct quintet_isochron(Tagged<Part>);
+handle!(quintet_isochron, Part, b"isoc", "isochron");
+
+/// What is behind it.
+pub struct Part {
+    member: Arc<Member>,
+    state: Mutex<State>,
+}
+
+enum State {
+    PutTogether(Isochron),
+    UnderWay(PendingIsochron),
+    Done(Result<Executed, Error>),
+    /// It could not be begun.
+    Over,
+}
+
+/// Begins to put one together. To be freed with `quintet_isochron_free`.
+///
+/// Fails with `QUINTET_PEER_DIED` or `QUINTET_MALFORMED` if a member is gone or broke the protocol, `QUINTET_CLOSED` once the isonet was closed, `QUINTET_BAD_VALUE` before
+/// it was joined.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_isochron_new(
+    isonet: Option<&quintet_isonet>,
+    isochron: Option<&mut MaybeUninit<*mut quintet_isochron>>,
+) -> quintet_status {
+    guarded(|| {
+        let isochron = place(isochron, "isochron", null_mut())?;
+        let member = value(isonet)?;
+        let made = member.joined()?.maker().isochron()?;
+        *isochron = give(Part { member: Arc::clone(member), state: Mutex::new(State::PutTogether(made)) });
+        Ok(())
+    })
+}
+
+/// Sends a message to a handler of a member, this one as well.
+///
+/// Fails with `QUINTET_BAD_VALUE` for no such member, `QUINTET_TOO_LARGE` if the isochron would become too large. It goes on without the message.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_isochron_send(
+    isochron: Option<&quintet_isochron>,
+    member: u16,
+    handler: u32,
+    data: *const c_void,
+    length: usize,
+) -> quintet_status {
+    guarded(|| {
+        let data = message(data, length, "data")?;
+        value(isochron)?.add(|isochron| isochron.send(member, handler, data))
+    })
+}
+
+/// Reads a variable, behind what the isochron does before. `index` is which of its values that is (`quintet_isochron_value`); it may be NULL.
+///
+/// Fails with `QUINTET_BAD_VALUE` for no such variable, `QUINTET_TOO_LARGE`.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_isochron_read(
+    isochron: Option<&quintet_isochron>,
+    variable: u32,
+    index: Option<&mut MaybeUninit<usize>>,
+) -> quintet_status {
+    guarded(|| {
+        let read = value(isochron)?.add(|isochron| isochron.read(Variable(variable)))?;
+        if let Some(index) = index {
+            index.write(read);
+        }
+        Ok(())
+    })
+}
+
+/// Gives a variable a value, of its size.
+///
+/// Fails with `QUINTET_BAD_VALUE` for no such variable or another size, `QUINTET_TOO_LARGE`.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_isochron_write(
+    isochron: Option<&quintet_isochron>,
+    variable: u32,
+    data: *const c_void,
+    length: usize,
+) -> quintet_status {
+    guarded(|| {
+        let data = message(data, length, "data")?;
+        value(isochron)?.add(|isochron| isochron.write(Variable(variable), data))
+    })
+}
+
+/// Reserves the place of a write: who reads the variable behind it waits for the value, which `quintet_isochron_assign` gives later, in another isochron. A member has one reserved place of a
+/// variable at a time.
+///
+/// Fails as `quintet_isochron_read`. That a place is reserved already is found when it is executed.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_isochron_schedule(
+    isochron: Option<&quintet_isochron>,
+    variable: u32,
+) -> quintet_status {
+    guarded(|| value(isochron)?.add(|isochron| isochron.schedule(Variable(variable))))
+}
+
+/// Gives the value for the place that this member has reserved.
+///
+/// Fails as `quintet_isochron_write`. That no place is reserved is found when it is executed.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_isochron_assign(
+    isochron: Option<&quintet_isochron>,
+    variable: u32,
+    data: *const c_void,
+    length: usize,
+) -> quintet_status {
+    guarded(|| {
+        let data = message(data, length, "data")?;
+        value(isochron)?.add(|isochron| isochron.assign(Variable(variable), data))
+    })
+}
+
+/// Begins it, and does not wait. Isochrons are executed in the order in which their member has begun them.
+///
+/// Fails with `QUINTET_BAD_VALUE` if it is empty, or was begun before; `QUINTET_PEER_DIED` and its kin.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_isochron_begin(isochron: Option<&quintet_isochron>) -> quintet_status {
+    guarded(|| {
+        let part = value(isochron)?;
+        part.member.joined()?;
+        let mut state = part.state();
+        match core::mem::replace(&mut *state, State::Over) {
+            State::PutTogether(isochron) => *state = State::UnderWay(isochron.begin()?),
+            other => {
+                *state = other;
+                return Err(misuse("this isochron was begun before"));
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Waits until it is executed by all its receivers, `timeout_ms` at most; what it came to may be asked for again.
+///
+/// Fails with `QUINTET_TIMED_OUT` or `QUINTET_CANCELLED`, and then it goes on; `QUINTET_BUSY` if 256 isochrons of this member waited, and it has had no effect; `QUINTET_BUSY`, too, while messages
+/// fill their room and nobody takes them: take some (`quintet_isonet_next`) and wait again, it goes on; `QUINTET_BAD_VALUE` if it reserves a place twice, gives a value for none or was not
+/// begun; `QUINTET_PEER_DIED` or `QUINTET_MALFORMED` if a member is gone or broke the protocol, and it may have been executed.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_isochron_wait(
+    isochron: Option<&quintet_isochron>,
+    timeout_ms: i64,
+) -> quintet_status {
+    guarded(|| value(isochron)?.wait(limit(timeout_ms)))
+}
+
+/// Lends the value of a read, by its index from 0, until the isochron is freed: of an isochron that was waited for. It is NULL if the value comes no more, as who had
+/// reserved the place is gone.
+///
+/// Fails with `QUINTET_BAD_VALUE` before it was executed, and for no such index.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_isochron_value(
+    isochron: Option<&quintet_isochron>,
+    index: usize,
+    data: Option<&mut MaybeUninit<*const c_void>>,
+    length: Option<&mut MaybeUninit<usize>>,
+) -> quintet_status {
+    guarded(|| {
+        let data = place(data, "data", null())?;
+        let length = place(length, "length", 0)?;
+        let state = value(isochron)?.state();
+        let State::Done(Ok(executed)) = &*state else {
+            return Err(misuse("this isochron was not waited for, or not executed"));
+        };
+        let read = executed.values.get(index);
+        let read =
+            read.ok_or_else(|| misuse(format!("there is no read {index} of {}", executed.values.len())))?;
+        if let Some(bytes) = read {
+            (*data, *length) = (bytes.as_ptr().cast(), bytes.len());
+        }
+        Ok(())
+    })
+}
+
+/// Frees it. NULL is left alone.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_isochron_free(isochron: Option<NonNull<quintet_isochron>>) {
+    free(isochron);
+}
+
+impl Part {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add<T>(&self, add: impl FnOnce(&mut Isochron) -> Result<T, Error>) -> Result<T, Error> {
+        match &mut *self.state() {
+            State::PutTogether(isochron) => add(isochron),
+            _ => Err(misuse("this isochron was begun before: make another one")),
+        }
+    }
+
+    fn wait(&self, limit: Option<Duration>) -> Result<(), Error> {
+        let until = limit.and_then(|limit| Instant::now().checked_add(limit));
+        self.member.joined()?;
+        loop {
+            let left =
+                until.map_or(SLICE, |until| until.saturating_duration_since(Instant::now()).min(SLICE));
+            if let Some(outcome) = self.look(left) {
+                return outcome;
+            }
+            if self.member.inbox.holds_up() {
+                let text = "the isochron goes on, and messages that fill their room hold it up: take some with quintet_isonet_next, and wait again";
+                return Err(Error::new(Code::Busy, text));
+            }
+            self.member.connection.interrupt.look()?;
+            if until.is_some_and(|until| Instant::now() >= until) {
+                return Err(Error::new(Code::TimedOut, "the isochron goes on, and may be executed yet"));
+            }
+        }
+    }
+
+    fn look(&self, limit: Duration) -> Option<Result<(), Error>> {
+        let mut state = self.state();
+        if let State::UnderWay(pending) = &mut *state {
+            *state = State::Done(pending.wait(limit)?);
+        }
+        Some(match &*state {
+            State::Done(outcome) => outcome.as_ref().map(drop).map_err(Clone::clone),
+            _ => Err(misuse("this isochron was not begun")),
+        })
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        if let State::PutTogether(isochron) = core::mem::replace(&mut *self.state(), State::Over) {
+            isochron.abandon();
+        }
+    }
+}

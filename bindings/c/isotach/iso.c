@@ -8,6 +8,7 @@
 #include "iso.h"
 
 #include <quintet.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,11 +45,13 @@ static struct {
     int nested, idle_polls;
 } iso;
 
-/* How this node has ended, for the master. Once that has heard of all, the job ends: what was printed goes out before. */
+/* How this node has ended, for the master. Once that has heard of all, the job ends: what was printed goes out before, and a node that is
+ * told to end does so by itself, with the status that it has. */
 static void tell_master(int status) {
     quintet_space *space;
     quintet_tuple *end;
     fflush(NULL);
+    signal(SIGTERM, SIG_IGN);
     if (iso.nodes < 1 || iso.lab == NULL || quintet_lab_space(iso.lab, &space) != QUINTET_OK || quintet_tuple_new(&end) != QUINTET_OK) return;
     quintet_tuple_add_string(end, NAME " node", QUINTET_NUL_TERMINATED);
     quintet_tuple_add_int64(end, iso.node);

@@ -27,6 +27,8 @@ pub(crate) struct Isochron {
     maker: IsochronMaker,
     /// None once it was begun or abandoned.
     isochron: Mutex<Option<quintet::Isochron>>,
+    /// What was begun and has reserved places: whoever is interrupted before it is given that finds it here.
+    reserving: Mutex<Option<Py<PendingIsochron>>>,
 }
 
 /// An isochron under way. Dropped, it goes on.
@@ -36,6 +38,8 @@ pub(crate) struct PendingIsochron {
     process: Maker,
     maker: IsochronMaker,
     state: Mutex<State>,
+    /// Variables whose next places it has reserved, and their bytes; none: nothing is to be given back.
+    reserved: Mutex<Option<Vec<(u32, usize)>>>,
 }
 
 enum State {
@@ -54,7 +58,8 @@ impl Isochrons {
         self.process.check().map_err(raise)?;
         let isochron = self.maker.isochron().map_err(|error| self.program.raise(error))?;
         let (program, maker) = (Arc::clone(&self.program), self.maker.clone());
-        Ok(Isochron { program, process: self.process, maker, isochron: Mutex::new(Some(isochron)) })
+        let (isochron, reserving) = (Mutex::new(Some(isochron)), Mutex::new(None));
+        Ok(Isochron { program, process: self.process, maker, isochron, reserving })
     }
 
     /// Whether this is the thread that runs the handlers.
@@ -68,6 +73,24 @@ impl Isochron {
         self.process.check().map_err(raise)?;
         let mut isochron = self.isochron.lock().unwrap_or_else(PoisonError::into_inner);
         isochron.as_mut().ok_or_else(over).and_then(operate).map_err(raise)
+    }
+
+    fn begin_with(
+        &self,
+        py: Python<'_>,
+        to_wait: bool,
+        reserved: Option<Vec<(u32, usize)>>,
+    ) -> PyResult<PendingIsochron> {
+        self.process.check().map_err(raise)?;
+        let isochron = self.take().ok_or_else(|| raise(over()))?;
+        if to_wait && self.maker.is_handling() {
+            py.detach(|| isochron.abandon());
+            return Err(raise(waits_in_a_handler()));
+        }
+        let begun = py.detach(|| isochron.begin()).map_err(|error| self.program.raise(error))?;
+        let (program, maker, process) = (Arc::clone(&self.program), self.maker.clone(), self.process);
+        let (state, reserved) = (Mutex::new(State::UnderWay(begun)), Mutex::new(reserved));
+        Ok(PendingIsochron { program, process, maker, state, reserved })
     }
 
     fn take(&self) -> Option<quintet::Isochron> {
@@ -101,20 +124,19 @@ impl Isochron {
 
     /// Begins it. `to_wait`: it is to be waited for, which no handler may.
     fn begin(&self, py: Python<'_>, to_wait: bool) -> PyResult<PendingIsochron> {
-        self.process.check().map_err(raise)?;
-        let isochron = self.take().ok_or_else(|| raise(over()))?;
-        if to_wait && self.maker.is_handling() {
-            py.detach(|| isochron.abandon());
-            return Err(raise(waits_in_a_handler()));
-        }
-        let begun = py.detach(|| isochron.begin()).map_err(|error| self.program.raise(error))?;
-        let (program, maker) = (Arc::clone(&self.program), self.maker.clone());
-        Ok(PendingIsochron {
-            program,
-            process: self.process,
-            maker,
-            state: Mutex::new(State::UnderWay(begun)),
-        })
+        self.begin_with(py, to_wait, None)
+    }
+
+    /// Begins it, to be waited for. Its first reads are of these variables, of so many bytes, of which it reserves the next places: they are given back, unless it is kept.
+    fn begin_reserving(&self, py: Python<'_>, variables: Vec<(u32, usize)>) -> PyResult<Py<PendingIsochron>> {
+        let begun = Py::new(py, self.begin_with(py, true, Some(variables))?)?;
+        *self.reserving.lock().unwrap_or_else(PoisonError::into_inner) = Some(begun.clone_ref(py));
+        Ok(begun)
+    }
+
+    /// What `begin_reserving` has begun, given once.
+    fn take_reserving(&self) -> Option<Py<PendingIsochron>> {
+        self.reserving.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Gives it up: nothing of it happens.
@@ -164,24 +186,15 @@ impl PendingIsochron {
         });
     }
 
-    /// Once its first reads, which are of these variables, have their values, gives them as those of the places that it has reserved; and calls back.
-    fn give_back(&self, py: Python<'_>, variables: Vec<(u32, usize)>, callback: Py<PyAny>) {
-        let (maker, call) = (self.maker.clone(), calling(callback));
-        let restore = move |executed: Result<Executed, Error>| {
-            // Of an isochron that was not executed there is no place, and of an isonet that has ended none that matters.
-            if let Ok(executed) = executed {
-                let _ = restore(&maker, &variables, executed.values);
-            }
-            call();
-        };
-        py.detach(|| {
-            let state = std::mem::replace(&mut *self.state(), State::GivenBack);
-            match state {
-                State::UnderWay(begun) => begun.then(restore),
-                State::Done(executed) => restore(executed),
-                State::GivenBack => {}
-            }
-        });
+    /// The places that it has reserved get their values otherwise.
+    fn keep(&self) {
+        self.take_reserved();
+    }
+
+    /// Once its reads have their values, gives them as those of the places that it has reserved; and calls back.
+    fn give_back(&self, py: Python<'_>, callback: Py<PyAny>) {
+        let call = calling(callback);
+        py.detach(|| self.restore(call));
     }
 }
 
@@ -199,6 +212,29 @@ impl PendingIsochron {
         match &*state {
             State::Done(executed) => Some(executed.clone()),
             _ => Some(Err(over())),
+        }
+    }
+
+    fn take_reserved(&self) -> Option<Vec<(u32, usize)>> {
+        self.reserved.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Gives the reserved places back, and calls back.
+    fn restore(&self, call: impl FnOnce() + Send + 'static) {
+        let Some(variables) = self.take_reserved() else { return call() };
+        let maker = self.maker.clone();
+        let restore = move |executed: Result<Executed, Error>| {
+            // Of an isochron that was not executed there is no place, and of an isonet that has ended none that matters.
+            if let Ok(executed) = executed {
+                let _ = restore(&maker, &variables, executed.values);
+            }
+            call();
+        };
+        let state = std::mem::replace(&mut *self.state(), State::GivenBack);
+        match state {
+            State::UnderWay(begun) => begun.then(restore),
+            State::Done(executed) => restore(executed),
+            State::GivenBack => {}
         }
     }
 

@@ -83,19 +83,22 @@ class Isonet(isochrons.Member):
     async def update(self, function: Callable[..., Any], *variables: Variable) -> Any:
         """Gives variables the values that the function, a plain one, returns for what they have. If the await is cancelled before that, they keep what they have."""
         async with self._updating(variables) as hand_over:
-            isochron, reads, pending = self._reserve(variables)
+            isochron = Part(self._shape, self._isochrons.isochron())
             try:
-                await done(pending.done, pending.notify)
+                reads = self._reserve(isochron, variables)
+                assert isochron._pending is not None
+                await done(isochron._pending.done, isochron._pending.notify)
                 isochron._take(None)
                 values = function(*(read.value for read in reads))
                 assigning = self._assigning(variables, values)
+                self._keep(isochron, assigning)
             except BaseException:
-                pending.give_back([(variable.number, variable.size) for variable in variables], hand_over())
+                self._give_back(isochron, hand_over())
                 raise
-            # From here on it happens, whether somebody waits for it or not.
-            begun = assigning._native.begin(False)
-            await done(begun.done, begun.notify)
-            begun.result()
+            # It happens, whether somebody waits for it or not.
+            assert assigning._pending is not None
+            await done(assigning._pending.done, assigning._pending.notify)
+            assigning._take(None)
         return values
 
     @asynccontextmanager

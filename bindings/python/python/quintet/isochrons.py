@@ -65,16 +65,23 @@ class Member:
         if not self._reads_events:
             raise BadValue(Code.BadValue, "this isonet was joined with max_events=0: it keeps no events")
 
-    def _reserve(self, variables: tuple[Variable, ...]) -> tuple[Part, list[Read], _native.PendingIsochron]:
+    def _reserve(self, isochron: Part, variables: tuple[Variable, ...]) -> list[Read]:
         """Reads variables and reserves their next places at one instant."""
         if not variables or len({variable.number for variable in variables}) != len(variables):
             raise BadValue(Code.BadValue, "an update is of one variable or several, each once")
-        isochron = Part(self._shape, self._isochrons.isochron())
         reads = [isochron.read(variable) for variable in variables]
         for variable in variables:
             isochron.schedule(variable)
-        isochron._pending = pending = isochron._native.begin(True)
-        return isochron, reads, pending
+        isochron._pending = isochron._native.begin_reserving([(variable.number, variable.size) for variable in variables])
+        return reads
+
+    def _give_back(self, isochron: Part, released: Callable[[], None]) -> None:
+        """An update comes to nothing: its variables keep what they have."""
+        begun = isochron._native.take_reserving()
+        if begun is None:
+            released()
+        else:
+            begun.give_back(released)
 
     def _assigning(self, variables: tuple[Variable, ...], values: Any) -> Part:
         """Gives those places new values: what the function of an update has returned."""
@@ -85,6 +92,12 @@ class Member:
         for variable, value in zip(variables, given):
             isochron.assign(variable, value)
         return isochron
+
+    def _keep(self, isochron: Part, assigning: Part) -> None:
+        """The reserved places have got their values."""
+        assigning._pending = assigning._native.begin(False)
+        assert isochron._pending is not None
+        isochron._pending.keep()
 
     def __repr__(self) -> str:
         state = ", closed" if self.closed else ""
@@ -130,16 +143,17 @@ class Isonet(Member):
         Two such updates never wait for each other in a circle: all places of one are reserved at one instant. Raises as `Isochron.execute`.
         """
         with self._updating(variables) as hand_over:
-            isochron, reads, pending = self._reserve(variables)
+            isochron = Part(self._shape, self._isochrons.isochron())
             try:
+                reads = self._reserve(isochron, variables)
                 isochron._take(None)
                 values = function(*(read.value for read in reads))
                 assigning = self._assigning(variables, values)
+                self._keep(isochron, assigning)
             except BaseException:
-                pending.give_back([(variable.number, variable.size) for variable in variables], hand_over())
+                self._give_back(isochron, hand_over())
                 raise
-            # From here on it happens, whether somebody waits for it or not.
-            assigning._pending = assigning._native.begin(False)
+            # It happens, whether somebody waits for it or not.
             assigning._take(None)
         return values
 

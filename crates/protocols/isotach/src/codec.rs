@@ -26,12 +26,19 @@
 //! | [`RECEIVED`] | 14 | node, the sender's manager | view u32, and to the end: sender u16, rank u64 |
 //! | [`CUT`] | 15 | node, node | view u32, next view u32, a [`CutStep`]: tag u8, 0 gather, 1 report, 2 prefix, 3 held, 4 begun; of 1 and 2 is complete u8, and to the end: pulse u64, sender u16, rank u64 |
 //! | [`FAREWELL`] | 16 | manager, its node | view u32, is complete u8, and to the end: pulse u64, sender u16, rank u64 |
+//! | [`AGREE`] | 17 | node, node | the last view that is agreed on u32, an [`AgreeStep`]: tag u8, 0 suspects, nodes; 1 prepare, a ballot; 2 promise, a ballot, has accepted u8, then its ballot and topology; 3 accept, a ballot, a topology; 4 accepted, 5 refused, a ballot; 6 agreed, a topology; 7 leaves |
+//! | [`AGREED`] | 18 | node, program | as `NEXT_VIEW`: the next view is agreed on |
+//! | [`BEGUN`] | 19 | node, program | view u32: it has begun |
+//! | [`ENDED`] | 20 | node, program | a [`Refusal`]: why nothing is ever executed any more |
+//! | [`LEAVE`] | 21 | program, node | the program wants to end |
+//! | [`LEFT`] | 22 | node, program | the programs of all nodes want to |
 //!
 //! Operations are counted (u16). Each is a tag u8 and: 0 message, to u16, handler u32, bytes (length u32); 1 read, variable u32; 2 write, variable u32,
 //! value (length u32); 3 reservation, variable u32; 4 value of a reserved place, as a write. Values are counted (u16): tag u8, 0 and the value
-//! (length u32), or 1: aborted. Receivers are counted (u16), ascending, each u16. A stamp is view u32, pulse u64, sender u16, rank u64; a place is a stamp
+//! (length u32), or 1: aborted. A ballot is round u32, node u16; a topology its text (length u32); nodes are counted (u16), each u16. Receivers are counted (u16), ascending, each u16. A stamp is view u32, pulse u64, sender u16, rank u64; a place is a stamp
 //! and how far behind it u32.
 
+mod agree;
 mod calls;
 mod cut;
 mod entries;
@@ -39,6 +46,7 @@ mod operations;
 #[cfg(test)]
 mod tests;
 
+pub use agree::{Agree, AgreeStep, Ballot};
 pub use calls::{Completed, Delivered, Halt, HaltCause, Halted, NextView, Plain, ReadValue, Refusal};
 pub(crate) use cut::pieces;
 pub use cut::{Cut, CutStep, Farewell};
@@ -86,6 +94,18 @@ pub const RECEIVED: Kind = ISOTACH.kind(14);
 pub const CUT: Kind = ISOTACH.kind(15);
 /// What a token manager knows when its view ends.
 pub const FAREWELL: Kind = ISOTACH.kind(16);
+/// How nodes agree on the next view.
+pub const AGREE: Kind = ISOTACH.kind(17);
+/// The next view is agreed on.
+pub const AGREED: Kind = ISOTACH.kind(18);
+/// A view that was agreed on has begun.
+pub const BEGUN: Kind = ISOTACH.kind(19);
+/// A node executes nothing any more, in no view.
+pub const ENDED: Kind = ISOTACH.kind(20);
+/// A program wants to end, together with all others.
+pub const LEAVE: Kind = ISOTACH.kind(21);
+/// All want to end.
+pub const LEFT: Kind = ISOTACH.kind(22);
 
 /// The view that a frame says it is of, where frames of its kind do.
 pub(crate) fn view_of(frame: Frame<'_>) -> Option<View> {
@@ -118,6 +138,12 @@ pub fn name_of(kind: Kind) -> Option<&'static str> {
         "parts received",
         "cut of a view",
         "end of a view",
+        "agreement on a view",
+        "view agreed on",
+        "view begun",
+        "isochrons ended",
+        "leave",
+        "all leave",
     ];
     names.get(usize::from(kind.0.checked_sub(SUBMIT.0)?)).copied()
 }

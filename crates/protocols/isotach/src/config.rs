@@ -18,6 +18,9 @@ pub struct NodeConfig {
     pub view: View,
     /// What all nodes know.
     pub isonet: Arc<Isonet>,
+    /// The nodes agree on the next view by themselves, when one of them cannot be reached: the number of node 0's token manager. If a view has lost a token manager, the next one
+    /// has one switch, whose token manager has this number and that of the lowest node, and is in its process. None: the program says what the next view is.
+    pub managers_from: Option<NodeId>,
     /// Whether it keeps what it executed, for a checker: everything, so for short runs only.
     pub keeps_witness: bool,
     /// A defect to have, in tests that show that it is found.
@@ -48,6 +51,7 @@ impl NodeConfig {
             callers,
             view,
             isonet,
+            managers_from: None,
             keeps_witness: false,
             #[cfg(feature = "seeded-defects")]
             defect: None,

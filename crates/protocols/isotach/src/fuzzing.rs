@@ -1,9 +1,9 @@
 //! What the fuzz targets run, so that tests can run the same on a kept corpus. Not for programs.
 
 use crate::codec::{
-    self, COMPLETED, CUT, Completed, Cut, CutStep, DELIVERED, Delivered, Executed, Farewell, Halted,
-    INSTALLED, MARKERS, NEXT_VIEW, NextView, Ordered, PART, PLAIN, Part, Plain, REFUSED, Refusal, SENT,
-    SUBMIT, TOKEN,
+    self, Agree, AgreeStep, Ballot, COMPLETED, CUT, Completed, Cut, CutStep, DELIVERED, Delivered, Executed,
+    Farewell, Halted, INSTALLED, MARKERS, NEXT_VIEW, NextView, Ordered, PART, PLAIN, Part, Plain, REFUSED,
+    Refusal, SENT, SUBMIT, TOKEN,
 };
 use crate::{
     Isonet, ManagerConfig, Node, NodeConfig, Operation, Pulse, Rank, ReadValue, Shape, Stamp, TokenManager,
@@ -32,6 +32,7 @@ pub fn decode(bytes: &[u8]) {
     again::<NextView<'_>>(bytes);
     again::<Cut>(bytes);
     again::<Farewell>(bytes);
+    again::<Agree>(bytes);
     let _ = codec::read_operations(&mut Reader::new(bytes));
     let _ = codec::read_announcements(bytes);
     let _ = codec::read_received(bytes);
@@ -70,11 +71,12 @@ struct Driven {
 /// If one of them does, answers what was not asked or twice, or tells of a place before the last: a defect.
 pub fn drive(bytes: &[u8]) {
     let mut reader = Reader::new(bytes);
-    let mut driven = Driven::new();
+    // The longer half of the inputs is for nodes that agree on views by themselves.
+    let mut driven = Driven::new(bytes.last().is_some_and(|last| *last >= 128));
     while let Ok([what, number]) = reader.array() {
         let peer = NodeId(1 + u16::from(number % 2));
         let of = |port| Address { node: peer, port };
-        match what % 14 {
+        match what % 15 {
             0 => driven.submit(number),
             1 => driven.raw(&mut reader, of(PORT_ISOTACH), NODE),
             2 => driven.raw(&mut reader, of(PORT_ISOTACH), MANAGER),
@@ -87,6 +89,7 @@ pub fn drive(bytes: &[u8]) {
             9 => driven.down(of(PORT_ISOTACH)),
             10 => driven.next_view(number),
             13 => driven.cut(peer, number),
+            14 => driven.agree(peer, number),
             12 => driven.raw(&mut reader, MANAGER, NODE),
             _ => driven.give(MANAGER, Input::Wake),
         }
@@ -102,8 +105,9 @@ fn isonet() -> Arc<Isonet> {
 }
 
 impl Driven {
-    fn new() -> Driven {
-        let node = Node::new(NodeConfig::new(ME, CALLERS, View(1), isonet()));
+    fn new(agrees: bool) -> Driven {
+        let config = NodeConfig::new(ME, CALLERS, View(1), isonet());
+        let node = Node::new(NodeConfig { managers_from: agrees.then_some(NodeId(100)), ..config });
         let manager = TokenManager::new(ManagerConfig::new(isonet(), 0, View(1)));
         Driven { node, manager, asked: BTreeSet::new(), token: 0 }
     }
@@ -130,7 +134,11 @@ impl Driven {
 
     fn told(&mut self, frame: Frame<'_>) {
         if matches!(frame.kind, COMPLETED | REFUSED | SENT | INSTALLED) {
-            assert!(self.asked.remove(&frame.token), "what was asked is answered once, and nothing else is");
+            let is_of_leave = frame.kind == REFUSED && frame.token == Token(0);
+            assert!(
+                is_of_leave || self.asked.remove(&frame.token),
+                "what was asked is answered once, and nothing else is"
+            );
         } else if frame.kind == DELIVERED {
             Delivered::decode_all(frame.body).expect("what is told can be read");
         }
@@ -159,9 +167,14 @@ impl Driven {
     fn raw(&mut self, reader: &mut Reader<'_>, from: Address, to: Address) {
         let (Ok(kind), Ok(len)) = (reader.u8(), reader.u8()) else { return };
         let body = reader.bytes(usize::from(len).min(reader.left())).expect("as many as there are");
-        let kind = Kind(SUBMIT.0 + kind % 17);
+        let kind = Kind(SUBMIT.0 + kind % 23);
         if from == CALLERS {
-            return self.ask(to, kind, body);
+            // Whoever asks to leave is told when all do, and not answered.
+            return if kind == codec::LEAVE {
+                self.give(to, Input::Frame(from, Frame::new(kind, Token(0), body)))
+            } else {
+                self.ask(to, kind, body)
+            };
         }
         self.give(to, Input::Frame(from, Frame::new(kind, Token(u64::from(len)), body)));
     }
@@ -224,6 +237,26 @@ impl Driven {
         }
     }
 
+    /// A step of the agreement on the next view, said by another node.
+    fn agree(&mut self, from: NodeId, number: u8) {
+        let ballot = Ballot { round: u32::from(number / 64), node: from.0 };
+        let topology =
+            Topology::parse("switch a at 0: 0\nswitch b at 2: 2\nwire a b\n").expect("it is a tree");
+        let step = match number % 7 {
+            0 => AgreeStep::Suspects(vec![NodeId(u16::from(number / 7 % 4))]),
+            1 => AgreeStep::Prepare(ballot),
+            2 => AgreeStep::Promise { ballot: Ballot { round: ballot.round, node: 0 }, accepted: None },
+            3 => AgreeStep::Accept(ballot, topology),
+            4 => AgreeStep::Accepted(Ballot { round: ballot.round, node: 0 }),
+            5 => AgreeStep::Refused(ballot),
+            _ => AgreeStep::Agreed(topology),
+        };
+        let base = View(self.node.view().0 + u32::from(number / 7 % 2));
+        let body = encode_to_vec(&Agree { base, step });
+        let from = Address { node: from, port: PORT_ISOTACH };
+        self.give(NODE, Input::Frame(from, Frame::new(codec::AGREE, Token(0), &body)));
+    }
+
     /// A step of the cut, said by another node: the number says which, for which view, and how far it is known.
     fn cut(&mut self, from: NodeId, number: u8) {
         let next = View(self.node.view().0 + 1 + u32::from(number / 128));
@@ -268,6 +301,8 @@ pub fn seeds() -> Vec<(&'static str, Vec<u8>)> {
         [submit, 8],
         [next_view, 0],
     ];
+    let agree = 14;
+    let agrees = [[submit, 8], [down, 1], [agree, 70], [agree, 72], [submit, 9], [agree, 131], [agree, 216]];
     let raw = [
         1,
         0,
@@ -300,6 +335,7 @@ pub fn seeds() -> Vec<(&'static str, Vec<u8>)> {
         ("dies", dies.concat()),
         ("changes", changes.concat()),
         ("raw", raw.to_vec()),
+        ("agrees", agrees.concat()),
     ]
 }
 
@@ -323,6 +359,8 @@ pub fn bodies() -> Vec<(&'static str, Vec<u8>)> {
     let topology = "switch a at 0: 0 1 # two\nswitch b at 2: 2\nwire a b\n";
     let marker = [&7u64.to_le_bytes()[..], &2u16.to_le_bytes(), &9u64.to_le_bytes()].concat();
     let receivers = [2, 0, 0, 0, 1, 0];
+    let agree = |step| encode_to_vec(&Agree { base: View(1), step });
+    let (ballot, left) = (Ballot { round: 3, node: 1 }, Topology::parse(topology).expect("it is a tree"));
     let view = 1u32.to_le_bytes();
     vec![
         ("part", encode_to_vec(&Part { view: View(1), rank, operations })),
@@ -347,6 +385,11 @@ pub fn bodies() -> Vec<(&'static str, Vec<u8>)> {
         ("markers", [&view[..], &marker].concat()),
         ("token", [&view[..], &7u64.to_le_bytes(), &[1], &marker, &receivers].concat()),
         ("topology", topology.as_bytes().to_vec()),
+        ("suspects", agree(AgreeStep::Suspects(vec![NodeId(1), NodeId(2)]))),
+        ("promise", agree(AgreeStep::Promise { ballot, accepted: Some((ballot, left.clone())) })),
+        ("accept", agree(AgreeStep::Accept(ballot, left.clone()))),
+        ("agreed", agree(AgreeStep::Agreed(left))),
+        ("lacks part", encode_to_vec(&Refusal::LacksPart { sender: NodeId(2), rank })),
     ]
 }
 
@@ -372,7 +415,9 @@ mod tests {
         assert!(
             ["gather", "report", "prefix", "held"].iter().all(|name| Cut::decode_all(body(name)).is_ok())
         );
-        assert!(Refusal::decode_all(body("minority")).is_ok());
+        assert!(["minority", "lacks part"].iter().all(|name| Refusal::decode_all(body(name)).is_ok()));
+        let agreed = ["suspects", "promise", "accept", "agreed"];
+        assert!(agreed.iter().all(|name| Agree::decode_all(body(name)).is_ok()));
         assert_eq!(codec::read_announcements(body("announcements")).map(|(_, list)| list.len()), Ok(1));
         assert_eq!(codec::read_received(body("received")).map(|(_, list)| list.len()), Ok(1));
         assert_eq!(codec::read_markers(body("markers")).map(|(_, list)| list.len()), Ok(1));

@@ -113,8 +113,9 @@ impl Isonet {
         self.variables.iter().map(|(variable, shape)| (*variable, shape))
     }
 
-    /// The same variables in another topology: copies at nodes that it does not have are gone, and so are variables without a copy.
-    pub(crate) fn among(&self, topology: Topology) -> Isonet {
+    /// The same variables in another topology, as a next view has them: copies at nodes that it does not have are gone, and so are variables without a copy.
+    #[must_use]
+    pub fn among(&self, topology: Topology) -> Isonet {
         let left = |(variable, shape): (&Variable, &Shape)| {
             let is_there = |node: &&NodeId| topology.switch_of(**node).is_some();
             let copies: BTreeSet<NodeId> = shape.copies.iter().filter(is_there).copied().collect();

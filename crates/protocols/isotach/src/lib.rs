@@ -33,6 +33,7 @@
 //! | `codec.rs` | every frame |
 //! | `manager.rs`, `siu.rs` | [`TokenManager`]; the stamps of its nodes |
 //! | `node.rs` | [`Node`]; `node/submit.rs` its own isochrons, `node/execute.rs` everybody's, `node/change.rs` and `node/view.rs` a new view |
+//! | `agreement.rs` | who belongs to the next view, where nodes agree on it by themselves |
 //! | `cut.rs` | what a view that ends executes, of all that those who are left know |
 //! | `memory.rs` | copies of variables, reserved places |
 //! | `lane.rs`, `fence.rs`, `tally.rs` | what waits for room; which frames are of the view; who floods |
@@ -41,6 +42,7 @@
 //! | `fuzzing.rs` | what the fuzz targets run |
 #![forbid(unsafe_code)]
 
+mod agreement;
 pub mod codec;
 mod config;
 mod cut;

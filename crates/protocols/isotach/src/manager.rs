@@ -54,6 +54,8 @@ pub struct TokenManager {
     halt: Option<Halt>,
     /// Who broke the protocol in this view, and is heard no more.
     cut_off: BTreeSet<Address>,
+    /// Who cannot be reached.
+    gone: BTreeSet<Address>,
     /// What the program of this node was answered, and has not taken.
     answers: Lane,
     asked_by: Option<Address>,
@@ -123,6 +125,7 @@ impl TokenManager {
             scheduled: Tally::default(),
             halt: None,
             cut_off: BTreeSet::new(),
+            gone: BTreeSet::new(),
             answers: Lane::default(),
             asked_by: None,
             woken: None,
@@ -358,12 +361,26 @@ impl TokenManager {
     }
 
     fn changed(&mut self, peer: Address, change: &PeerChange) {
-        let is_node = peer.port == PORT_ISOTACH && self.nodes.contains_key(&peer.node);
-        let is_ours = is_node || self.neighbours.iter().any(|neighbour| neighbour.address == peer);
         match change {
-            PeerChange::Up { .. } => self.unblock(peer),
-            PeerChange::Down(_) if is_ours => self.stop(Halt { node: peer.node, cause: HaltCause::Gone }),
-            PeerChange::Down(_) => {}
+            PeerChange::Up { .. } => {
+                self.gone.remove(&peer);
+                self.unblock(peer);
+            }
+            PeerChange::Down(_) => {
+                self.gone.insert(peer);
+                self.stop_for_who_is_gone();
+            }
+        }
+    }
+
+    /// Who waits for a node of this switch, or for a manager beside it, that is gone waits no more.
+    fn stop_for_who_is_gone(&mut self) {
+        let is_ours = |peer: &&Address| {
+            let is_node = peer.port == PORT_ISOTACH && self.nodes.contains_key(&peer.node);
+            is_node || self.neighbours.iter().any(|neighbour| neighbour.address == **peer)
+        };
+        if let Some(peer) = self.gone.iter().find(is_ours).copied() {
+            self.stop(Halt { node: peer.node, cause: HaltCause::Gone });
         }
     }
 }

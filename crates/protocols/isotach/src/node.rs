@@ -1,5 +1,6 @@
 //! A node: takes isochrons from its program, sends their parts and announces them, and executes what it has parts of in the one order.
 
+mod agree;
 mod change;
 mod execute;
 mod outgoing;
@@ -7,9 +8,10 @@ mod plain;
 mod submit;
 mod view;
 
+use crate::agreement::Agreement;
 use crate::codec::{
-    CUT, EXECUTED, Executed, FAREWELL, HALTED, Halt, HaltCause, Halted, MARKERS, NEXT_VIEW, Ordered, PART,
-    PLAIN, Part, REFUSED, Refusal, SENT, SUBMIT, read_markers,
+    AGREE, CUT, EXECUTED, Executed, FAREWELL, HALTED, Halt, HaltCause, Halted, LEAVE, MARKERS, NEXT_VIEW,
+    Ordered, PART, PLAIN, Part, REFUSED, Refusal, SENT, SUBMIT, read_markers,
 };
 use crate::config::NodeConfig;
 use crate::cut::Told;
@@ -26,8 +28,8 @@ use change::{Change, Held, Left};
 use execute::Answering;
 use outgoing::Outgoing;
 use quintet_contract::{
-    Address, Bytes, Disconnect, Frame, Input, Meter, Metric, NodeId, Outbox, PeerChange, Protocol, Time,
-    Token, tell_all,
+    Address, Bytes, Disconnect, Frame, Input, Meter, Metric, NodeId, Outbox, OwnedFrame, PeerChange,
+    Protocol, Time, Token, tell_all,
 };
 use quintet_wire::registry::{PORT_ISOTACH, PORT_TOKEN_MANAGER};
 use quintet_wire::{Decode, encode_to_vec};
@@ -48,6 +50,16 @@ pub struct Node {
     cut_off: BTreeSet<Address>,
     /// Who cannot be reached.
     gone: BTreeSet<Address>,
+    /// Who belongs to the next view, where the nodes agree on it by themselves.
+    agreement: Option<Agreement>,
+    /// Why this node executes nothing any more, in no view.
+    ended: Option<Refusal>,
+    /// The program was told that all want to end.
+    has_left: bool,
+    /// What the program has submitted since the view stopped: for the next one.
+    held_back: VecDeque<OwnedFrame>,
+    /// When the last input came.
+    now: Time,
     /// The view that is to come.
     change: Option<Change>,
     /// Who has asked what this node knows, for which view.
@@ -149,6 +161,13 @@ impl Node {
             halt: None,
             cut_off: BTreeSet::new(),
             gone: BTreeSet::new(),
+            agreement: config
+                .managers_from
+                .map(|from| Agreement::new(config.me, from, config.view, topology.clone())),
+            ended: None,
+            has_left: false,
+            held_back: VecDeque::new(),
+            now: Time::ZERO,
             change: None,
             asked: None,
             is_frozen: false,
@@ -330,6 +349,15 @@ impl Node {
         if from == self.config.callers {
             return self.call(frame, out);
         }
+        if frame.kind == AGREE {
+            if self.agree(from, frame).is_err() {
+                self.cut_off(from, out);
+            }
+            return;
+        }
+        if self.ended.is_some() {
+            return;
+        }
         if self.says_begun(from, frame) {
             self.begin_held(out);
         }
@@ -370,6 +398,7 @@ impl Node {
             }
             PLAIN => self.send_plain(frame),
             NEXT_VIEW => self.next_view(frame),
+            LEAVE => self.leave(frame),
             other => {
                 self.refuse(frame.token, &Refusal::Misuse(format!("a node is not asked by kind {}", other.0)))
             }
@@ -382,6 +411,7 @@ impl Node {
             return Err(Broken);
         }
         self.stop(halted.halt);
+        self.accuse(halted.halt.node);
         Ok(())
     }
 
@@ -389,9 +419,14 @@ impl Node {
         self.cut_off.insert(peer);
         out.disconnect(peer, Disconnect::ForGood);
         self.stop(Halt { node: peer.node, cause: HaltCause::Misbehaved });
+        self.lose(peer);
     }
 
     fn changed(&mut self, peer: Address, change: &PeerChange) {
+        match change {
+            PeerChange::Up { .. } => self.find(peer),
+            PeerChange::Down(_) => self.lose(peer),
+        }
         let is_node =
             peer.port == PORT_ISOTACH && self.config.isonet.topology().switch_of(peer.node).is_some();
         match change {
@@ -416,10 +451,14 @@ impl Node {
             if let Err(node) = self.execute() {
                 self.cut_off(Address { node, port: PORT_ISOTACH }, out);
             }
+            self.submit_held_back(out);
             self.announce();
             match self.outgoing.flush(out) {
                 Ok(left) => left.into_iter().for_each(|rank| self.part_left(rank)),
-                Err(node) => self.stop(Halt { node, cause: HaltCause::Gone }),
+                Err(node) => {
+                    self.stop(Halt { node, cause: HaltCause::Gone });
+                    self.lose(Address { node, port: PORT_ISOTACH });
+                }
             }
             if !self.can_go_on() {
                 return;
@@ -429,31 +468,39 @@ impl Node {
 
     /// Whether the view goes on.
     fn executes(&self) -> bool {
-        self.halt.is_none() && self.change.is_none()
+        self.halt.is_none() && self.change.is_none() && self.ended.is_none()
     }
 
     /// Whether another turn would do anything: something to announce, or to execute now that the program has been told what there was.
     fn can_go_on(&self) -> bool {
-        self.has_announcement() || self.executes() && self.is_next_ready()
+        self.has_announcement() || self.executes() && self.is_next_ready() || self.has_held_back()
     }
 }
 
 impl Protocol for Node {
-    fn handle(&mut self, _now: Time, input: Input<'_>, out: &mut dyn Outbox) {
+    fn handle(&mut self, now: Time, input: Input<'_>, out: &mut dyn Outbox) {
+        self.now = now;
         match input {
-            Input::Started | Input::Wake => {}
+            Input::Started => {}
+            Input::Wake => self.wake(),
             Input::Frame(from, frame) => self.take(from, frame, out),
             Input::Writable(at) => self.outgoing.unblock(at),
             Input::Peer(peer, change) => self.changed(peer, change),
         }
-        while self.is_agreed {
-            self.begin_held(out);
+        loop {
+            self.follow_agreement();
+            while self.is_agreed {
+                self.begin_held(out);
+            }
+            self.progress(out);
+            if !self.has_agreement_news() {
+                return;
+            }
         }
-        self.progress(out);
     }
 
     fn deadline(&self) -> Option<Time> {
-        None
+        self.agreement.as_ref().and_then(Agreement::deadline)
     }
 
     fn measure(&self, meter: &mut Meter<'_>) {

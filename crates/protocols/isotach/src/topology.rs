@@ -7,7 +7,7 @@ pub use error::TopologyError;
 
 use crate::limits::{MAX_NODES, MAX_SWITCHES};
 use quintet_contract::NodeId;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A switch as it is described: a name, the node that stands for it, the nodes at it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -115,6 +115,14 @@ impl Topology {
     #[must_use]
     pub fn distance(&self, from: NodeId, to: NodeId) -> Option<u32> {
         Some(self.hops[self.switch_of(from)?][self.switch_of(to)?] + 1)
+    }
+
+    /// The same switches without some of the nodes, of which it has others.
+    pub(crate) fn without(&self, gone: &BTreeSet<NodeId>) -> Topology {
+        let mut topology = self.clone();
+        topology.place.retain(|node, _| !gone.contains(node));
+        topology.switches.iter_mut().for_each(|switch| switch.nodes.retain(|node| !gone.contains(node)));
+        topology
     }
 
     /// The neighbour of `at` through which the way to another switch goes.

@@ -1,6 +1,8 @@
 //! Random nodes on random trees of switches, with random delays, full links and programs: whatever happens, isochrons are what they promise.
 #![cfg(feature = "seeded-defects")]
 
+#[path = "simulated/members.rs"]
+mod members;
 #[path = "simulated/net.rs"]
 mod net;
 #[path = "simulated/plan.rs"]
@@ -8,6 +10,7 @@ mod plan;
 #[path = "simulated/run.rs"]
 mod run;
 
+use members::{run_with_ends, run_with_parted};
 use quintet_isotach::{Defect, Delivery, HaltCause};
 use run::{Found, run, run_with_crash};
 
@@ -22,8 +25,20 @@ fn survivors_of_a_crash_execute_the_same_up_to_the_cut_and_go_on() {
 }
 
 #[test]
+fn nodes_agree_by_themselves_on_views_without_who_has_ended() {
+    all_hold(0..150, run_with_ends);
+}
+
+#[test]
+fn of_two_that_cannot_reach_each_other_one_is_left_behind() {
+    all_hold(0..100, run_with_parted);
+}
+
+#[test]
 #[ignore = "takes minutes: make explore"]
 fn many_runs_hold() {
+    all_hold(150..20_000, run_with_ends);
+    all_hold(100..20_000, run_with_parted);
     all_hold(150..20_000, |seed| run(seed, None));
     all_hold(150..20_000, |seed| run_with_crash(seed, Delivery::Safe, None));
 }

@@ -47,9 +47,9 @@ pub const TUPLE_SPACE: KindRange = range("tuple-space", 0x20, 0x4f);
 /// Who belongs to the cluster.
 pub const MEMBERSHIP: KindRange = range("membership", 0x50, 0x60);
 /// Logical time.
-pub const ISOTACH: KindRange = range("isotach", 0x61, 0x71);
+pub const ISOTACH: KindRange = range("isotach", 0x61, 0x7b);
 /// Arrays on an accelerator.
-pub const VECTOR: KindRange = range("vector", 0x72, 0x87);
+pub const VECTOR: KindRange = range("vector", 0x7c, 0x87);
 /// Several replicas of one protocol.
 pub const REPLICATION: KindRange = range("replication", 0x88, 0x8f);
 /// Redundant computations and their votes.

@@ -19,6 +19,9 @@ pub(super) fn of_refusal(refusal: &Refusal) -> Error {
         Refusal::Halted(halt) => of_halt(*halt),
         Refusal::Minority { .. } => Error::new(Code::Unreachable, refusal.to_string()),
         Refusal::ViewChanged(_) => Error::new(Code::PeerDied, refusal.to_string()),
+        Refusal::LeftBehind(_) | Refusal::LacksPart { .. } => {
+            Error::new(Code::PeerSilent, refusal.to_string())
+        }
     }
 }
 

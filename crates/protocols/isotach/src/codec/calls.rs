@@ -156,6 +156,15 @@ pub enum Refusal {
         /// Nodes of the present view.
         of: u16,
     },
+    /// This view began without the node, which can do no more than be started anew.
+    LeftBehind(View),
+    /// The present view executes an isochron of which this node has no part, so that it cannot go on in the next one.
+    LacksPart {
+        /// Whose isochron.
+        sender: NodeId,
+        /// Which of the sender's.
+        rank: Rank,
+    },
 }
 
 /// Bytes of the sentence in a refusal.
@@ -182,6 +191,12 @@ impl fmt::Display for Refusal {
                 f,
                 "view {} has {left} of the {of} nodes of the view before: more than half of them begin a view, or half with the lowest of them",
                 view.0
+            ),
+            Refusal::LeftBehind(view) => write!(f, "view {} began without this node: start it anew", view.0),
+            Refusal::LacksPart { sender, rank } => write!(
+                f,
+                "the part of isochron {} of node {} is not here, and the view executes it: start this node anew",
+                rank.0, sender.0
             ),
         }
     }
@@ -212,6 +227,15 @@ impl Encode for Refusal {
                 sink.u16(*left);
                 sink.u16(*of);
             }
+            Refusal::LeftBehind(view) => {
+                sink.u8(5);
+                sink.u32(view.0);
+            }
+            Refusal::LacksPart { sender, rank } => {
+                sink.u8(6);
+                sink.u16(sender.0);
+                sink.u64(rank.0);
+            }
         }
     }
 }
@@ -224,6 +248,8 @@ impl Decode<'_> for Refusal {
             2 => Refusal::Halted(read_halt(reader)?),
             3 => Refusal::ViewChanged(View(reader.u32()?)),
             4 => Refusal::Minority { view: View(reader.u32()?), left: reader.u16()?, of: reader.u16()? },
+            5 => Refusal::LeftBehind(View(reader.u32()?)),
+            6 => Refusal::LacksPart { sender: NodeId(reader.u16()?), rank: Rank(reader.u64()?) },
             other => return Err(reader.invalid("reason of a refusal", other, 1)),
         })
     }

@@ -52,7 +52,14 @@ impl TokenManager {
         let early = self.fence.begin(config.view);
         let fence = core::mem::replace(&mut self.fence, crate::fence::Fence::new(config.view, false));
         let counters = self.counters;
-        *self = TokenManager { fence, counters, last_words, ..TokenManager::new(config) };
+        let mut gone = core::mem::take(&mut self.gone);
+        let topology = config.isonet.topology();
+        gone.retain(|peer| {
+            topology.switch_of(peer.node).is_some()
+                || topology.switches().iter().any(|switch| switch.manager == peer.node)
+        });
+        *self = TokenManager { fence, counters, last_words, gone, ..TokenManager::new(config) };
+        self.stop_for_who_is_gone();
         early
     }
 

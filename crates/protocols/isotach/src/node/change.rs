@@ -1,9 +1,10 @@
-//! The way to the next view: those who are left agree on what the present one executes.
+//! The way to the next view, once it is known who belongs to it: those who are left agree on what the present one executes.
 //!
 //! The lowest of them asks all for what they know, makes the prefix of it, and has all hold that before anybody begins the view. So whoever has begun, and whoever
 //! dies then: all others of it can begin it as well, and do when they hear of it from one who has.
 
 use super::{Broken, Node};
+use crate::agreement::is_quorum;
 use crate::codec::{CUT, Cut, CutStep, Farewell, INSTALLED, NextView, Ordered, Refusal, pieces};
 use crate::cut::{Known, MAX_KNOWN};
 use crate::logical_time::View;
@@ -48,7 +49,7 @@ pub(super) struct Left {
 }
 
 impl Change {
-    fn new(token: Token, view: View, topology: Topology, present: &Topology) -> Change {
+    pub(super) fn new(token: Token, view: View, topology: Topology, present: &Topology) -> Change {
         let left: BTreeSet<NodeId> =
             present.nodes().filter(|node| topology.switch_of(*node).is_some()).collect();
         Change {
@@ -70,11 +71,10 @@ impl Change {
 
     /// Whether no other nodes of the present view can begin another one.
     fn check_majority(&self, present: &Topology) -> Result<(), Refusal> {
-        let (left, of) = (self.left.len(), present.nodes().count());
-        let has_lowest = present.nodes().next() == self.coordinator();
-        if 2 * left > of || 2 * left == of && has_lowest {
+        if is_quorum(present, &self.left) {
             return Ok(());
         }
+        let (left, of) = (self.left.len(), present.nodes().count());
         let count = |nodes: usize| u16::try_from(nodes).expect("a topology has fewer nodes");
         Err(Refusal::Minority { view: self.view, left: count(left), of: count(of) })
     }
@@ -83,6 +83,10 @@ impl Change {
 impl Node {
     /// The program, which has it from the cluster's membership, says what the next view is.
     pub(super) fn next_view(&mut self, frame: Frame<'_>) {
+        if self.agreement.is_some() {
+            let problem = "the nodes agree on the next view by themselves".to_owned();
+            return self.refuse(frame.token, &Refusal::Misuse(problem));
+        }
         match self.read_next_view(frame) {
             Ok(change) => {
                 let view = change.view;
@@ -118,7 +122,7 @@ impl Node {
     }
 
     /// Has all who are left tell what they know, if this node is their coordinator.
-    fn gather(&mut self) {
+    pub(super) fn gather(&mut self) {
         let me = self.config.me;
         if self.change.as_ref().is_some_and(|change| change.coordinator() == Some(me)) {
             self.say_to_others(&CutStep::Gather);
@@ -292,12 +296,10 @@ impl Node {
     fn hold(&mut self, prefix: Vec<Ordered>) -> bool {
         let Some(change) = &self.change else { return false };
         if let Some(missing) = self.order.iter().find(|next| !self.is_here(next)) {
-            let (rank, sender) = (missing.rank.0, missing.sender.0);
-            let problem =
-                format!("the part of isochron {rank} of node {sender} is not here, and the view executes it");
+            let refusal = Refusal::LacksPart { sender: missing.sender, rank: missing.rank };
             let token = change.token;
             self.change = None;
-            self.refuse(token, &Refusal::Misuse(problem));
+            self.refuse_view(token, refusal);
             return false;
         }
         self.held = Some(Held { view: change.view, topology: change.topology.clone(), prefix });
@@ -331,9 +333,7 @@ impl Node {
         if step == CutStep::Begun && view > self.fence.view {
             let is_left_behind = |change: &mut Change| change.view <= view;
             if let Some(change) = self.change.take_if(is_left_behind) {
-                let problem =
-                    format!("view {} began without node {}: start it anew", view.0, self.config.me.0);
-                self.refuse(change.token, &Refusal::Misuse(problem));
+                self.refuse_view(change.token, Refusal::LeftBehind(view));
             }
         }
     }
@@ -347,14 +347,16 @@ impl Node {
         if let Err(node) = self.execute_prefix(&held.prefix) {
             let problem = format!("node {} sent what cannot be executed", node.0);
             if let Some(change) = self.change.take() {
-                self.refuse(change.token, &Refusal::Misuse(problem));
+                self.refuse_view(change.token, Refusal::Misuse(problem));
             }
             return self.cut_off(Address { node, port: PORT_ISOTACH }, out);
         }
         let view = held.view;
         let early = self.begin(held);
         if let Some(change) = self.change.take_if(|change| change.view == view) {
-            self.outgoing.tell(INSTALLED, change.token, Vec::new());
+            if self.agreement.is_none() {
+                self.outgoing.tell(INSTALLED, change.token, Vec::new());
+            }
             if is_coordinator {
                 self.say_begun();
             }
@@ -369,11 +371,13 @@ impl Node {
         let present = self.config.isonet.topology();
         let change = Change::new(change.token, change.view, change.topology, present);
         match change.check_majority(present) {
-            Ok(()) => {
+            // Who has agreed on a view was a quorum.
+            checked if checked.is_ok() || self.agreement.is_some() => {
                 self.change = Some(change);
                 self.gather();
             }
             Err(refusal) => self.refuse(change.token, &refusal),
+            Ok(()) => {}
         }
     }
 

@@ -5,6 +5,7 @@ use crate::lane::Lane;
 use crate::limits::ANNOUNCEMENT_BYTES;
 use crate::logical_time::{Rank, View};
 use quintet_contract::{Address, Bytes, Kind, NodeId, Outbox, OwnedFrame, Token};
+use quintet_wire::registry::PORT_ISOTACH;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Ways to all whom a node sends something.
@@ -101,9 +102,10 @@ impl Outgoing {
         self.announcements = Batch::default();
     }
 
-    /// Begins a view, with its manager.
-    pub(super) fn begin_view(&mut self, manager: Address) {
+    /// Begins a view, with its manager and nodes: nothing waits any more for nodes that are none of it.
+    pub(super) fn begin_view(&mut self, manager: Address, is_node: impl Fn(NodeId) -> bool) {
         self.manager = manager;
+        self.lanes.retain(|to, _| to.port != PORT_ISOTACH || is_node(to.node));
         self.forget_view();
     }
 

@@ -88,6 +88,9 @@ impl Node {
     /// # Errors
     /// This node, if what it does cannot be executed.
     pub(super) fn submit(&mut self, frame: Frame<'_>) -> Result<(), NodeId> {
+        if self.holds_back(frame) {
+            return Ok(());
+        }
         match self.accept(frame) {
             Ok((operations, reserved)) => self.start(frame.token, operations, reserved),
             Err(refusal) => {
@@ -98,7 +101,10 @@ impl Node {
     }
 
     /// The operations, and the places that are reserved after them.
-    fn accept(&self, frame: Frame<'_>) -> Result<(Vec<Operation>, BTreeSet<Variable>), Refusal> {
+    pub(super) fn accept(&self, frame: Frame<'_>) -> Result<(Vec<Operation>, BTreeSet<Variable>), Refusal> {
+        if let Some(ended) = &self.ended {
+            return Err(ended.clone());
+        }
         if let Some(halt) = self.halt {
             return Err(Refusal::Halted(halt));
         }
@@ -118,7 +124,7 @@ impl Node {
         Ok((operations, reserved))
     }
 
-    fn start(
+    pub(super) fn start(
         &mut self,
         token: Token,
         operations: Vec<Operation>,

@@ -7,6 +7,7 @@ use crate::logical_time::{Place, Stamp, View};
 use crate::witness::Witnessed;
 use quintet_contract::{Address, NodeId, OwnedFrame};
 use quintet_wire::encode_to_vec;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 impl Node {
@@ -46,7 +47,8 @@ impl Node {
         let left = |node| topology.switch_of(node).is_none();
         self.refuse_plain(left, &Refusal::ViewChanged(view));
         self.config.isonet = Arc::new(self.config.isonet.among(topology));
-        self.outgoing.begin_view(self.manager_of(self.config.me));
+        let nodes: BTreeSet<NodeId> = self.config.isonet.topology().nodes().collect();
+        self.outgoing.begin_view(self.manager_of(self.config.me), |node| nodes.contains(&node));
         (self.shared, self.passed, self.last_marker, self.halt) = (None, None, None, None);
         (self.asked, self.is_frozen, self.left) = (None, false, Left::default());
         self.told.clear();
@@ -60,6 +62,7 @@ impl Node {
         self.answering.clear();
         self.place = Place::start_of(view);
         let early = self.fence.begin(view);
+        self.tell_begun(view);
         self.stop_for_who_is_gone();
         early
     }

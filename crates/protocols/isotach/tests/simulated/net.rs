@@ -21,6 +21,9 @@ pub(crate) const fn manager_at(node: NodeId) -> Address {
     Address { node, port: PORT_TOKEN_MANAGER }
 }
 
+/// The token manager in the process of node `n` is this node and `n`.
+pub(crate) const MANAGERS: u16 = 1000;
+
 type Way = (Address, Address);
 
 #[derive(Default)]
@@ -36,6 +39,8 @@ pub(crate) struct Net {
     pub(crate) cut_off: Vec<(Address, Address)>,
     /// One in so many frames finds its link full.
     refused_per_million: u32,
+    /// Who cannot reach whom, though both are there.
+    apart: BTreeSet<(NodeId, NodeId)>,
 }
 
 /// What may happen next.
@@ -43,7 +48,7 @@ pub(crate) struct Net {
 enum Event {
     Arrives(Way),
     HasRoom(Way),
-    Wakes(NodeId),
+    Wakes(Address),
 }
 
 struct Sending<'a> {
@@ -54,6 +59,7 @@ struct Sending<'a> {
     cut_off: &'a mut Vec<(Address, Address)>,
     random: &'a mut Random,
     refused_per_million: u32,
+    apart: &'a BTreeSet<(NodeId, NodeId)>,
     draft: Option<Draft>,
 }
 
@@ -76,7 +82,7 @@ impl Outbox for Sending<'_> {
         let (to, frame) = self.draft.take().expect("one was begun").commit(len);
         if to.port == PORT_CALLERS {
             self.told.push_back(frame);
-        } else {
+        } else if !self.apart.contains(&(self.me.node, to.node)) {
             self.net.entry((self.me, to)).or_default().push_back(frame);
         }
     }
@@ -95,12 +101,14 @@ impl Net {
         isonet: &Arc<Isonet>,
         random: &mut Random,
         defect: Option<quintet_isotach::Defect>,
+        managers_from: Option<NodeId>,
     ) -> Net {
         let refused_per_million = [0, 20_000, 300_000][usize::try_from(random.below(3)).expect("small")];
         let mut net = Net { refused_per_million, ..Net::default() };
         for node in isonet.topology().nodes() {
             let config = NodeConfig::new(node, callers_of(node), View(1), isonet.clone());
-            net.nodes.insert(node, Node::new(NodeConfig { keeps_witness: true, defect, ..config }));
+            net.nodes
+                .insert(node, Node::new(NodeConfig { keeps_witness: true, managers_from, defect, ..config }));
         }
         for (switch, described) in isonet.topology().switches().iter().enumerate() {
             let config = ManagerConfig { defect, ..ManagerConfig::new(isonet.clone(), switch, View(1)) };
@@ -133,15 +141,24 @@ impl Net {
             cut_off: &mut self.cut_off,
             random,
             refused_per_million: self.refused_per_million,
+            apart: &self.apart,
             draft: None,
         };
         if at.port == PORT_TOKEN_MANAGER {
             let manager = self.managers.get_mut(&at.node).into_iter();
             manager.for_each(|manager| manager.handle(Time(1), input, &mut out));
-        } else {
-            let node = self.nodes.get_mut(&at.node).into_iter();
-            node.for_each(|node| node.handle(Time(1), input, &mut out));
+        } else if let Some(node) = self.nodes.get_mut(&at.node) {
+            // Whoever is woken is woken in time, however long that is for others.
+            let now = if matches!(input, Input::Wake) { node.deadline() } else { None };
+            node.handle(now.unwrap_or(Time(1)), input, &mut out);
         }
+    }
+
+    /// Whether it is a token manager that the program of a node is to start beside it.
+    fn is_to_start(&self, at: Address) -> bool {
+        let beside = at.node.0.checked_sub(MANAGERS).map(NodeId);
+        let is_needed = beside.is_some_and(|beside| self.nodes.contains_key(&beside));
+        at.port == PORT_TOKEN_MANAGER && is_needed && !self.managers.contains_key(&at.node)
     }
 
     /// Whether a program has been told all that its node had to tell.
@@ -151,11 +168,14 @@ impl Net {
 
     /// One thing that may happen, happens. False if there is none.
     pub(crate) fn step(&mut self, random: &mut Random) -> bool {
-        let arrivals = self.links.iter().filter(|(_, frames)| !frames.is_empty());
+        let arrivals =
+            self.links.iter().filter(|((_, to), frames)| !frames.is_empty() && !self.is_to_start(*to));
         let mut events: Vec<Event> = arrivals.map(|(way, _)| Event::Arrives(*way)).collect();
         events.extend(self.full.iter().copied().map(Event::HasRoom));
         let woken = self.managers.iter().filter(|(_, manager)| manager.deadline().is_some());
-        events.extend(woken.map(|(node, _)| Event::Wakes(*node)));
+        events.extend(woken.map(|(node, _)| Event::Wakes(manager_at(*node))));
+        let woken = self.nodes.iter().filter(|(_, node)| node.deadline().is_some());
+        events.extend(woken.map(|(node, _)| Event::Wakes(node_at(*node))));
         if events.is_empty() {
             return false;
         }
@@ -170,11 +190,18 @@ impl Net {
                 self.full.remove(&(from, to));
                 self.give(from, Input::Writable(to), random);
             }
-            Event::Wakes(node) => {
-                self.give(Address { node, port: PORT_TOKEN_MANAGER }, Input::Wake, random);
-            }
+            Event::Wakes(at) => self.give(at, Input::Wake, random),
         }
         true
+    }
+
+    /// Two nodes cannot reach each other any more, and hear of that.
+    pub(crate) fn part(&mut self, one: NodeId, other: NodeId) {
+        for (from, to) in [(one, other), (other, one)] {
+            self.apart.insert((from, to));
+            self.links.remove(&(node_at(from), node_at(to)));
+            self.full.remove(&(node_at(from), node_at(to)));
+        }
     }
 
     /// A node, or a token manager, ends: what it has sent is still under way, what is for it is lost.

@@ -5,11 +5,11 @@ use super::plan;
 use core::fmt;
 use quintet_contract::{Address, Bytes, Frame, Input, NodeId, Random, Token};
 use quintet_isotach::codec::{
-    COMPLETED, Completed, DELIVERED, Delivered, HALTED, INSTALLED, NEXT_VIEW, NextView, PLAIN, Plain,
-    REFUSED, SENT, SUBMIT,
+    AGREED, BEGUN, COMPLETED, Completed, DELIVERED, Delivered, ENDED, HALTED, INSTALLED, LEFT, NEXT_VIEW,
+    NextView, PLAIN, Plain, REFUSED, SENT, SUBMIT,
 };
 use quintet_isotach::{
-    Composer, Defect, Delivery, Halt, Isonet, Operation, Place, Rank, Refusal, Run, Variable, View,
+    Composer, Defect, Delivery, Halt, Isonet, Operation, Place, Rank, Refusal, Run, Topology, Variable, View,
     Violation, Witnessed, check,
 };
 use quintet_wire::{Decode, encode_to_vec};
@@ -41,7 +41,7 @@ impl fmt::Display for Found {
 }
 
 /// A program.
-struct Program {
+pub(crate) struct Program {
     composer: Composer,
     me: NodeId,
     left: u64,
@@ -49,38 +49,51 @@ struct Program {
     /// Places that it has reserved.
     reserved: BTreeSet<Variable>,
     /// What it has submitted and not heard of, with what is reserved before and behind it.
-    open: BTreeMap<Token, (Vec<Operation>, BTreeSet<Variable>)>,
+    pub(crate) open: BTreeMap<Token, (Vec<Operation>, BTreeSet<Variable>)>,
     /// The first that was refused as its view ended: what was before it is so again.
     refused: Option<Token>,
     is_of_minority: bool,
     /// What completed, where, and who had a message of it.
     completed: Vec<(Rank, Place, NodeId)>,
-    plain: u64,
+    pub(crate) plain: u64,
+    /// What was agreed on, and said by nobody so far to a token manager of this process.
+    pub(crate) agreed: Vec<(View, String)>,
+    pub(crate) ended: Option<Refusal>,
+    pub(crate) has_left: bool,
+    /// All that it has submitted and that was not refused, where nodes agree on views by themselves.
+    kept: Option<BTreeMap<Token, Vec<Operation>>>,
     last_delivered: Option<Place>,
 }
 
-struct World {
-    random: Random,
-    net: Net,
-    programs: BTreeMap<NodeId, Program>,
-    run: Run,
+pub(crate) struct World {
+    pub(crate) random: Random,
+    pub(crate) net: Net,
+    pub(crate) programs: BTreeMap<NodeId, Program>,
+    pub(crate) run: Run,
     /// What a token manager knew is gone with it: who is gone as well may have executed what nobody else knows the place of.
-    has_lost_manager: bool,
+    pub(crate) has_lost_manager: bool,
+    /// The views of token managers when they ended, where nodes agree on views by themselves.
+    pub(crate) managers_lost_in: BTreeSet<View>,
 }
 
 impl World {
-    fn new(seed: u64, delivery: Delivery, defect: Option<Defect>) -> World {
+    pub(crate) fn new(
+        seed: u64,
+        delivery: Delivery,
+        defect: Option<Defect>,
+        managers_from: Option<NodeId>,
+    ) -> World {
         let mut random = Random::new(seed, 1);
         let isonet = plan::isonet(&mut random, delivery);
-        let net = Net::new(&isonet, &mut random, defect);
+        let net = Net::new(&isonet, &mut random, defect, managers_from);
         let program = |me| (me, Program::new(isonet.clone(), me));
         let programs = isonet.topology().nodes().map(program).collect();
         let run = Run { views: [(View(1), isonet.clone())].into(), ..Run::default() };
-        World { random, net, programs, run, has_lost_manager: false }
+        World { random, net, programs, run, has_lost_manager: false, managers_lost_in: BTreeSet::new() }
     }
 
     /// Takes steps, and lets programs act, until there is nothing to do any more; or, with `steps`, after so many.
-    fn go(&mut self, steps: Option<usize>) -> Result<(), Found> {
+    pub(crate) fn go(&mut self, steps: Option<usize>) -> Result<(), Found> {
         for step in 0..MAX_STEPS {
             if steps == Some(step) {
                 return Ok(());
@@ -91,6 +104,7 @@ impl World {
                 return self.listen();
             }
             self.listen()?;
+            self.staff_agreed();
         }
         Err(Found::Other("it never comes to rest".to_owned()))
     }
@@ -121,13 +135,13 @@ impl World {
         for (node, frames) in &mut self.net.told {
             let Some(program) = self.programs.get_mut(node) else { continue };
             for frame in frames.drain(..) {
-                program.hear(frame.borrow(), &self.run.views).map_err(Found::Other)?;
+                program.hear(frame.borrow(), &mut self.run.views).map_err(Found::Other)?;
             }
         }
         Ok(())
     }
 
-    fn check(&mut self) -> Result<(), Found> {
+    pub(crate) fn check(&mut self) -> Result<(), Found> {
         for (node, machine) in &mut self.net.nodes {
             self.run.said.entry(*node).or_default().extend(machine.take_witness());
         }
@@ -166,7 +180,7 @@ impl World {
         Ok(())
     }
 
-    fn any<T: Copy>(&mut self, all: &[T]) -> T {
+    pub(crate) fn any<T: Copy>(&mut self, all: &[T]) -> T {
         all[usize::try_from(self.random.below(all.len() as u64)).expect("few")]
     }
 
@@ -191,7 +205,7 @@ impl World {
         Ok(held)
     }
 
-    fn go_some(&mut self, below: u64) -> Result<(), Found> {
+    pub(crate) fn go_some(&mut self, below: u64) -> Result<(), Found> {
         let steps = usize::try_from(self.random.below(below)).expect("few");
         self.go(Some(steps))
     }
@@ -227,7 +241,7 @@ impl World {
     }
 
     /// What programs were told of their isochrons is what has happened, at those who are left.
-    fn check_told(&self) -> Result<(), Found> {
+    pub(crate) fn check_told(&self) -> Result<(), Found> {
         let mut executed = BTreeMap::new();
         for (node, list) in self.run.said.iter().filter(|(node, _)| !self.run.gone.contains(*node)) {
             for witnessed in list {
@@ -291,13 +305,23 @@ impl Program {
             is_of_minority: false,
             completed: Vec::new(),
             plain: 0,
+            agreed: Vec::new(),
+            ended: None,
+            has_left: false,
+            kept: None,
             last_delivered: None,
         }
     }
 
     /// It may submit: also to give values for what it has reserved.
     fn is_able(&self) -> bool {
-        self.refused.is_none() && (self.left > 0 || !self.reserved.is_empty())
+        let goes_on = self.refused.is_none() && self.ended.is_none();
+        goes_on && (self.left > 0 || !self.reserved.is_empty())
+    }
+
+    /// Its node agrees on views with the others.
+    pub(crate) fn agrees(&mut self) {
+        self.kept = Some(BTreeMap::new());
     }
 
     fn begin_view(&mut self, isonet: Arc<Isonet>) {
@@ -359,11 +383,12 @@ impl Program {
     ) -> (quintet_contract::Kind, Token, Vec<u8>) {
         let mut body = Vec::from(u16::try_from(operations.len()).expect("few").to_le_bytes());
         operations.iter().for_each(|operation| body.extend(encode_to_vec(operation)));
+        self.kept.iter_mut().for_each(|kept| _ = kept.insert(Token(self.token), operations.clone()));
         self.open.insert(Token(self.token), (operations, before));
         (SUBMIT, Token(self.token), body)
     }
 
-    fn hear(&mut self, frame: Frame<'_>, views: &BTreeMap<View, Arc<Isonet>>) -> Result<(), String> {
+    fn hear(&mut self, frame: Frame<'_>, views: &mut BTreeMap<View, Arc<Isonet>>) -> Result<(), String> {
         let said = |error| format!("node {} told what cannot be read: {error}", self.me.0);
         match frame.kind {
             COMPLETED => {
@@ -380,7 +405,7 @@ impl Program {
             REFUSED => match Refusal::decode_all(frame.body).map_err(said)? {
                 Refusal::Misuse(text) => Err(format!("node {} was refused: {text}", self.me.0)),
                 Refusal::Busy => Err(format!("node {} was busy", self.me.0)),
-                Refusal::Minority { .. } => {
+                Refusal::Minority { .. } if self.kept.is_none() => {
                     self.is_of_minority = true;
                     Ok(())
                 }
@@ -402,6 +427,26 @@ impl Program {
                 self.begin_view(isonet.clone());
                 Ok(())
             }
+            AGREED => {
+                let NextView { view, topology } = NextView::decode_all(frame.body).map_err(said)?;
+                let first = views.first_key_value().expect("there is one").1;
+                let isonet = Arc::new(first.among(Topology::parse(topology).expect("it is a tree")));
+                self.agreed.push((view, topology.to_owned()));
+                let known = views.entry(view).or_insert_with(|| isonet.clone());
+                (*known == isonet).then_some(()).ok_or(format!("two views {} are agreed on", view.0))
+            }
+            BEGUN => {
+                let view = View(u32::from_le_bytes(frame.body.try_into().map_err(|_| "no view")?));
+                self.begin_view(views[&view].clone());
+                Ok(())
+            }
+            ENDED => {
+                let why = Refusal::decode_all(frame.body).map_err(said)?;
+                self.ended.replace(why).is_none().then_some(()).ok_or("it ended twice".to_owned())
+            }
+            LEFT => {
+                (!core::mem::replace(&mut self.has_left, true)).then_some(()).ok_or("left twice".to_owned())
+            }
             PLAIN | HALTED => Ok(()),
             other => Err(format!("node {} was told kind {}", self.me.0, other.0)),
         }
@@ -409,6 +454,22 @@ impl Program {
 
     /// What was refused has reserved nothing, and given no value.
     fn take_back(&mut self, token: Token) {
+        if let Some(kept) = &mut self.kept {
+            if self.open.remove(&token).is_none() {
+                self.plain -= 1;
+                return;
+            }
+            kept.remove(&token);
+            self.reserved.clear();
+            for operation in kept.values().flatten() {
+                match operation {
+                    Operation::Sched(variable) => _ = self.reserved.insert(*variable),
+                    Operation::Assign(variable, _) => _ = self.reserved.remove(variable),
+                    _ => {}
+                }
+            }
+            return;
+        }
         match self.open.remove(&token) {
             Some((_, before)) if self.refused.is_none_or(|first| token < first) => {
                 (self.reserved, self.refused) = (before, Some(token));
@@ -424,14 +485,14 @@ impl Program {
 /// A run without faults.
 pub(crate) fn run(seed: u64, defect: Option<Defect>) -> Result<(), Found> {
     let delivery = if seed.is_multiple_of(2) { Delivery::Safe } else { Delivery::Agreed };
-    let mut world = World::new(seed, delivery, defect);
+    let mut world = World::new(seed, delivery, defect, None);
     world.go(None)?;
     world.check_rest()
 }
 
 /// A run in which one node ends, and the others go on.
 pub(crate) fn run_with_crash(seed: u64, delivery: Delivery, defect: Option<Defect>) -> Result<(), Found> {
-    let mut world = World::new(seed, delivery, defect);
+    let mut world = World::new(seed, delivery, defect, None);
     let steps = usize::try_from(world.random.below(400)).expect("few");
     world.go(Some(steps))?;
     world.crash()?;

@@ -1,0 +1,365 @@
+//! Who belongs to the next view: agreed on by the nodes of the last one.
+//!
+//! One decision for each view, by Paxos (Lamport, "Paxos made simple", 2001) among the nodes of the view before it; a quorum is more than half of them, or half with the
+//! lowest. Any two quorums have a node in common, so a view is decided once; by whom the next one is decided, it says itself. What a node has promised is in its memory: who
+//! ends does not come back as who it was.
+//!
+//! ```text
+//!   suspects ──> the lowest that is not suspected: Prepare ──> Promise ──> Accept ──> Accepted ──> Agreed ──> told on by all
+//! ```
+
+use crate::codec::{AgreeStep, Ballot};
+use crate::logical_time::View;
+use crate::topology::Topology;
+use quintet_contract::{NodeId, Span, Time};
+use std::collections::{BTreeSet, VecDeque};
+
+/// How long a proposer whose proposal was refused waits: so long for each node that is before it, twice as long each time.
+const PAUSE: Span = Span::from_millis(2);
+/// How often it becomes longer.
+const MAX_DOUBLINGS: u32 = 8;
+
+/// What became of an agreement.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Outcome {
+    /// This is the next view.
+    Agreed(View, Topology),
+    /// It is, and this node is not part of it.
+    LeftBehind(View),
+    /// So few nodes of the view can be reached, of so many, that others may agree on another one.
+    Minority(View, usize, usize),
+}
+
+/// Nodes that decide: more than half of those of a view, or half of them with the lowest.
+pub(crate) fn is_quorum(of: &Topology, some: &BTreeSet<NodeId>) -> bool {
+    let (count, all) = (of.nodes().filter(|node| some.contains(node)).count(), of.nodes().count());
+    2 * count > all || 2 * count == all && of.nodes().next().is_some_and(|lowest| some.contains(&lowest))
+}
+
+/// One node's part in agreeing on views.
+#[derive(Debug)]
+pub(crate) struct Agreement {
+    me: NodeId,
+    /// The token manager in the process of node `n` has this number and `n`.
+    managers_from: NodeId,
+    /// The view that this node began in.
+    first: View,
+    /// The last view that was agreed on.
+    base: View,
+    topology: Topology,
+    /// Who cannot be reached from here.
+    lost: BTreeSet<NodeId>,
+    /// Whom others suspect.
+    accused: BTreeSet<NodeId>,
+    /// Suspects that the others have been told.
+    told: BTreeSet<NodeId>,
+    promised: Ballot,
+    accepted: Option<(Ballot, Topology)>,
+    proposal: Option<Proposal>,
+    refusals: u32,
+    retry_at: Option<Time>,
+    leaving: BTreeSet<NodeId>,
+    has_ended: bool,
+    /// To whom what is to be said.
+    pub(crate) said: VecDeque<(NodeId, View, AgreeStep)>,
+    pub(crate) outcomes: VecDeque<Outcome>,
+}
+
+/// What this node proposes.
+#[derive(Debug)]
+struct Proposal {
+    ballot: Ballot,
+    /// What was accepted last, of all who have promised.
+    accepted: Option<(Ballot, Topology)>,
+    promises: BTreeSet<NodeId>,
+    /// What is to be accepted, once a quorum has promised.
+    topology: Option<Topology>,
+    accepts: BTreeSet<NodeId>,
+}
+
+impl Agreement {
+    pub(crate) fn new(me: NodeId, managers_from: NodeId, base: View, topology: Topology) -> Agreement {
+        Agreement {
+            me,
+            managers_from,
+            first: base,
+            base,
+            topology,
+            lost: BTreeSet::new(),
+            accused: BTreeSet::new(),
+            told: BTreeSet::new(),
+            promised: Ballot::default(),
+            accepted: None,
+            proposal: None,
+            refusals: 0,
+            retry_at: None,
+            leaving: BTreeSet::new(),
+            has_ended: false,
+            said: VecDeque::new(),
+            outcomes: VecDeque::new(),
+        }
+    }
+
+    pub(crate) fn has(&self, node: NodeId) -> bool {
+        self.topology.switch_of(node).is_some()
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        self.retry_at
+    }
+
+    /// Whose process a node is of: a token manager's, of the node that it stands beside.
+    fn process_of(&self, node: NodeId) -> NodeId {
+        let beside = node.0.checked_sub(self.managers_from.0).map(NodeId);
+        beside.filter(|beside| self.has(*beside)).unwrap_or(node)
+    }
+
+    /// A node, or a token manager, cannot be reached from here.
+    pub(crate) fn lose(&mut self, now: Time, node: NodeId) {
+        self.lost.insert(self.process_of(node));
+        self.think(now);
+    }
+
+    /// It can be reached again: what it may have missed is said once more.
+    pub(crate) fn find(&mut self, node: NodeId) {
+        self.lost.remove(&node);
+        self.told.remove(&node);
+        self.leaving.remove(&node);
+        if self.base > self.first {
+            self.say(node, AgreeStep::Agreed(self.topology.clone()));
+        }
+        if self.leaving.contains(&self.me) {
+            self.say(node, AgreeStep::Leaves);
+        }
+        let step = self.proposal.as_ref().map(|mine| match &mine.topology {
+            None => AgreeStep::Prepare(mine.ballot),
+            Some(topology) => AgreeStep::Accept(mine.ballot, topology.clone()),
+        });
+        step.into_iter().for_each(|step| self.say(node, step));
+    }
+
+    /// Another one cannot reach it.
+    pub(crate) fn accuse(&mut self, now: Time, node: NodeId) {
+        let node = self.process_of(node);
+        if node != self.me {
+            self.accused.insert(node);
+            self.think(now);
+        }
+    }
+
+    /// This node wants to end.
+    pub(crate) fn leave(&mut self, now: Time) {
+        self.leaving.insert(self.me);
+        self.say_to_all(&AgreeStep::Leaves);
+        self.think(now);
+    }
+
+    /// Whether all nodes of a view want to end.
+    pub(crate) fn all_leave(&self, view: &Topology) -> bool {
+        view.nodes().all(|node| self.leaving.contains(&node))
+    }
+
+    pub(crate) fn wake(&mut self, now: Time) {
+        if self.retry_at.is_some_and(|at| at <= now) {
+            self.retry_at = None;
+            self.think(now);
+        }
+    }
+
+    /// Another node of the view says something.
+    pub(crate) fn hear(&mut self, now: Time, from: NodeId, base: View, step: AgreeStep) {
+        match step {
+            AgreeStep::Agreed(topology) if base > self.base => self.adopt(base, topology),
+            AgreeStep::Agreed(_) => {}
+            AgreeStep::Leaves if self.has(from) => _ = self.leaving.insert(from),
+            _ if base < self.base => self.tell_base(from, &step),
+            _ if base > self.base || !self.has(from) => {}
+            AgreeStep::Suspects(nodes) if !self.suspects().contains(&from) => {
+                self.accused.extend(nodes.into_iter().filter(|node| *node != self.me));
+            }
+            step => self.take(now, from, step),
+        }
+        self.think(now);
+    }
+
+    /// Who asks about a view that is agreed on is told of it.
+    fn tell_base(&mut self, to: NodeId, step: &AgreeStep) {
+        if matches!(step, AgreeStep::Prepare(_) | AgreeStep::Accept(..) | AgreeStep::Suspects(_)) {
+            self.said.push_back((to, self.base, AgreeStep::Agreed(self.topology.clone())));
+        }
+    }
+
+    /// A step of Paxos.
+    fn take(&mut self, now: Time, from: NodeId, step: AgreeStep) {
+        match step {
+            AgreeStep::Prepare(ballot) | AgreeStep::Accept(ballot, _) if ballot < self.promised => {
+                self.say(from, AgreeStep::Refused(self.promised));
+            }
+            AgreeStep::Prepare(ballot) => {
+                self.promised = ballot;
+                self.say(from, AgreeStep::Promise { ballot, accepted: self.accepted.clone() });
+            }
+            AgreeStep::Accept(ballot, topology) => {
+                self.promised = ballot;
+                self.accepted = Some((ballot, topology));
+                self.say(from, AgreeStep::Accepted(ballot));
+            }
+            AgreeStep::Promise { ballot, accepted } => self.promised(from, ballot, accepted),
+            AgreeStep::Accepted(ballot) => self.accepted(from, ballot),
+            AgreeStep::Refused(ballot) => self.refused(now, ballot),
+            AgreeStep::Suspects(_) | AgreeStep::Agreed(_) | AgreeStep::Leaves => {}
+        }
+    }
+
+    fn promised(&mut self, from: NodeId, ballot: Ballot, accepted: Option<(Ballot, Topology)>) {
+        let successor = self.successor();
+        let Some(proposal) = self.proposal.as_mut().filter(|mine| mine.ballot == ballot) else { return };
+        if proposal.topology.is_some() {
+            return;
+        }
+        proposal.promises.insert(from);
+        if accepted.as_ref().map(|(ballot, _)| *ballot)
+            > proposal.accepted.as_ref().map(|(ballot, _)| *ballot)
+        {
+            proposal.accepted = accepted;
+        }
+        if is_quorum(&self.topology, &proposal.promises) {
+            let earlier = proposal.accepted.take().map(|(_, topology)| topology);
+            if let Some(topology) = earlier.or(successor) {
+                proposal.topology = Some(topology.clone());
+                self.say_to_all(&AgreeStep::Accept(ballot, topology));
+            }
+        }
+    }
+
+    fn accepted(&mut self, from: NodeId, ballot: Ballot) {
+        let Some(proposal) = self.proposal.as_mut().filter(|mine| mine.ballot == ballot) else { return };
+        proposal.accepts.insert(from);
+        if is_quorum(&self.topology, &proposal.accepts)
+            && let Some(topology) = proposal.topology.take()
+        {
+            self.adopt(View(self.base.0 + 1), topology);
+        }
+    }
+
+    /// Somebody has promised a later proposal: this node tries again if that comes to nothing.
+    fn refused(&mut self, now: Time, by: Ballot) {
+        if self.proposal.take_if(|mine| mine.ballot < by).is_some() {
+            let before = self.topology.nodes().filter(|node| *node <= self.me).count() as u64;
+            let longer = 1 << self.refusals.min(MAX_DOUBLINGS);
+            self.refusals += 1;
+            self.promised = self.promised.max(by);
+            self.retry_at = Some(now + Span(PAUSE.0 * before * longer));
+        }
+    }
+
+    /// A view was agreed on. All who may not have heard of it are told before anything is said about the next one.
+    fn adopt(&mut self, view: View, topology: Topology) {
+        let nodes: BTreeSet<NodeId> = self.topology.nodes().chain(topology.nodes()).collect();
+        (self.base, self.topology) = (view, topology);
+        (self.promised, self.accepted, self.proposal) = (Ballot::default(), None, None);
+        (self.retry_at, self.refusals) = (None, 0);
+        self.accused.clear();
+        self.told.clear();
+        let agreed = AgreeStep::Agreed(self.topology.clone());
+        nodes
+            .into_iter()
+            .filter(|node| *node != self.me)
+            .for_each(|node| self.said.push_back((node, view, agreed.clone())));
+        if self.has(self.me) {
+            self.outcomes.push_back(Outcome::Agreed(view, self.topology.clone()));
+        } else {
+            self.end(Outcome::LeftBehind(view));
+        }
+    }
+
+    fn end(&mut self, outcome: Outcome) {
+        if !core::mem::replace(&mut self.has_ended, true) {
+            self.outcomes.push_back(outcome);
+        }
+    }
+
+    /// Nodes of the view that are not counted on.
+    fn suspects(&self) -> BTreeSet<NodeId> {
+        let managers: BTreeSet<NodeId> = self.topology.switches().iter().map(|one| one.manager).collect();
+        let is_of_view = |node: &&NodeId| self.has(**node) || managers.contains(node);
+        self.lost.union(&self.accused).filter(is_of_view).copied().collect()
+    }
+
+    /// Does what is to be done, until no view comes of it that is followed by another one at once.
+    fn think(&mut self, now: Time) {
+        let mut base = None;
+        while base.replace(self.base) != Some(self.base) {
+            self.consider();
+            self.speak_to_self(now);
+        }
+    }
+
+    /// Tells of suspects, and proposes if it is this node's turn.
+    fn consider(&mut self) {
+        if self.has_ended {
+            return;
+        }
+        // Who wanted to end, as this node does, and is not there any more, has ended in order.
+        let has_left = |node: &NodeId| self.leaving.contains(&self.me) && self.leaving.contains(node);
+        let is_reached = |node: &NodeId| !self.lost.contains(node) || has_left(node);
+        let reached: BTreeSet<NodeId> = self.topology.nodes().filter(is_reached).collect();
+        if !is_quorum(&self.topology, &reached) {
+            return self.end(Outcome::Minority(self.base, reached.len(), self.topology.nodes().count()));
+        }
+        let suspects = self.suspects();
+        // What others have said they say themselves: of two that cannot reach each other each would be passed on as a suspect.
+        let mine = suspects.intersection(&self.lost);
+        let news: Vec<NodeId> = mine.filter(|node| !self.told.contains(node)).copied().collect();
+        if !news.is_empty() {
+            self.told.extend(&news);
+            let others: Vec<NodeId> =
+                reached.difference(&suspects).filter(|node| **node != self.me).copied().collect();
+            others.into_iter().for_each(|node| self.say(node, AgreeStep::Suspects(news.clone())));
+        }
+        let lowest = self.topology.nodes().find(|node| !suspects.contains(node));
+        let is_idle = self.proposal.is_none() && self.retry_at.is_none();
+        if !suspects.is_empty() && lowest == Some(self.me) && is_idle {
+            self.propose();
+        }
+    }
+
+    fn propose(&mut self) {
+        let ballot = Ballot { round: self.promised.round.saturating_add(1), node: self.me.0 };
+        let (promises, accepts) = (BTreeSet::new(), BTreeSet::new());
+        self.proposal = Some(Proposal { ballot, accepted: None, promises, topology: None, accepts });
+        self.say_to_all(&AgreeStep::Prepare(ballot));
+    }
+
+    /// The view behind the last one: without its suspects. None if nobody is left.
+    fn successor(&self) -> Option<Topology> {
+        let suspects = self.suspects();
+        let left: Vec<NodeId> = self.topology.nodes().filter(|node| !suspects.contains(node)).collect();
+        let manager = |node: NodeId| NodeId(self.managers_from.0.saturating_add(node.0));
+        let is_gone = |node: NodeId| suspects.contains(&node) || suspects.contains(&self.process_of(node));
+        if self.topology.switches().iter().any(|switch| is_gone(switch.manager)) {
+            return Topology::lan(manager(*left.first()?), &left).ok();
+        }
+        Some(self.topology.without(&suspects)).filter(|_| !left.is_empty())
+    }
+
+    fn say(&mut self, to: NodeId, step: AgreeStep) {
+        self.said.push_back((to, self.base, step));
+    }
+
+    fn say_to_all(&mut self, step: &AgreeStep) {
+        let nodes: Vec<NodeId> = self.topology.nodes().collect();
+        nodes.into_iter().for_each(|node| self.say(node, step.clone()));
+    }
+
+    /// This node is one of those that it asks.
+    fn speak_to_self(&mut self, now: Time) {
+        while let Some(at) = self.said.iter().position(|(to, ..)| *to == self.me) {
+            if let Some((_, base, step)) = self.said.remove(at)
+                && base == self.base
+            {
+                self.take(now, self.me, step);
+            }
+        }
+    }
+}

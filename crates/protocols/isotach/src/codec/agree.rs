@@ -1,0 +1,150 @@
+//! What nodes say to agree on the next view.
+
+use crate::limits::{MAX_NODES, MAX_TOPOLOGY_BYTES};
+use crate::logical_time::View;
+use crate::topology::Topology;
+use quintet_contract::NodeId;
+use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
+
+/// The number of a proposal: of two, the later one counts. (Lamport, "Paxos made simple", 2001.)
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
+pub struct Ballot {
+    /// Grows with each try. 0: none.
+    pub round: u32,
+    /// Whose it is.
+    pub node: u16,
+}
+
+/// The body of [`AGREE`](super::AGREE).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Agree {
+    /// The last view that its sender knows to be agreed on. What is said is about the one behind it.
+    pub base: View,
+    /// What is said.
+    pub step: AgreeStep,
+}
+
+/// A step of the agreement on a view.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum AgreeStep {
+    /// These nodes of the view cannot be reached, or broke the protocol.
+    Suspects(Vec<NodeId>),
+    /// May I propose the next view?
+    Prepare(Ballot),
+    /// Yes, and this is what I have accepted for it.
+    Promise {
+        /// Whose question is answered.
+        ballot: Ballot,
+        /// The proposal that was accepted last.
+        accepted: Option<(Ballot, Topology)>,
+    },
+    /// Accept this as the next view.
+    Accept(Ballot, Topology),
+    /// It is accepted.
+    Accepted(Ballot),
+    /// I have promised to accept nothing before this ballot.
+    Refused(Ballot),
+    /// The base is agreed on, and is this.
+    Agreed(Topology),
+    /// I want to end, together with all others.
+    Leaves,
+}
+
+fn write_topology(topology: &Topology, sink: &mut impl Sink) {
+    sink.counted(topology.to_text().as_bytes());
+}
+
+fn read_topology(reader: &mut Reader<'_>) -> Result<Topology, DecodeError> {
+    let text = reader.text("length of a topology", MAX_TOPOLOGY_BYTES)?;
+    let topology = Topology::parse(text).map_err(|_| reader.invalid("topology", 0u64, text.len()))?;
+    // Of several texts for one topology, one is sent.
+    if topology.to_text() == text { Ok(topology) } else { Err(reader.invalid("topology", 1u64, text.len())) }
+}
+
+impl Encode for Ballot {
+    fn encode(&self, sink: &mut impl Sink) {
+        sink.u32(self.round);
+        sink.u16(self.node);
+    }
+}
+
+impl Decode<'_> for Ballot {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Ballot { round: reader.u32()?, node: reader.u16()? })
+    }
+}
+
+impl Encode for Agree {
+    fn encode(&self, sink: &mut impl Sink) {
+        sink.u32(self.base.0);
+        match &self.step {
+            AgreeStep::Suspects(nodes) => {
+                sink.u8(0);
+                sink.u16(u16::try_from(nodes.len()).expect("a topology has fewer nodes"));
+                nodes.iter().for_each(|node| sink.u16(node.0));
+            }
+            AgreeStep::Prepare(ballot) => {
+                sink.u8(1);
+                ballot.encode(sink);
+            }
+            AgreeStep::Promise { ballot, accepted } => {
+                sink.u8(2);
+                ballot.encode(sink);
+                sink.u8(u8::from(accepted.is_some()));
+                if let Some((ballot, topology)) = accepted {
+                    ballot.encode(sink);
+                    write_topology(topology, sink);
+                }
+            }
+            AgreeStep::Accept(ballot, topology) => {
+                sink.u8(3);
+                ballot.encode(sink);
+                write_topology(topology, sink);
+            }
+            AgreeStep::Accepted(ballot) => {
+                sink.u8(4);
+                ballot.encode(sink);
+            }
+            AgreeStep::Refused(ballot) => {
+                sink.u8(5);
+                ballot.encode(sink);
+            }
+            AgreeStep::Agreed(topology) => {
+                sink.u8(6);
+                write_topology(topology, sink);
+            }
+            AgreeStep::Leaves => sink.u8(7),
+        }
+    }
+}
+
+impl Decode<'_> for Agree {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let base = View(reader.u32()?);
+        let step = match reader.u8()? {
+            0 => AgreeStep::Suspects(read_nodes(reader)?),
+            1 => AgreeStep::Prepare(Ballot::decode(reader)?),
+            2 => {
+                let ballot = Ballot::decode(reader)?;
+                let has_accepted = reader.flag("whether a view was accepted")?;
+                let accepted = has_accepted.then(|| Ok((Ballot::decode(reader)?, read_topology(reader)?)));
+                AgreeStep::Promise { ballot, accepted: accepted.transpose()? }
+            }
+            3 => AgreeStep::Accept(Ballot::decode(reader)?, read_topology(reader)?),
+            4 => AgreeStep::Accepted(Ballot::decode(reader)?),
+            5 => AgreeStep::Refused(Ballot::decode(reader)?),
+            6 => AgreeStep::Agreed(read_topology(reader)?),
+            7 => AgreeStep::Leaves,
+            other => return Err(reader.invalid("step of an agreement", other, 1)),
+        };
+        Ok(Agree { base, step })
+    }
+}
+
+fn read_nodes(reader: &mut Reader<'_>) -> Result<Vec<NodeId>, DecodeError> {
+    let count = reader.u16()?;
+    if usize::from(count) > MAX_NODES {
+        return Err(reader.invalid("number of nodes", count, 2));
+    }
+    (0..count).map(|_| reader.u16().map(NodeId)).collect()
+}

@@ -1,0 +1,192 @@
+//! Who belongs to the next view, where the nodes agree on it by themselves: what is heard for that, and what comes of it.
+
+use super::change::Change;
+use super::{Broken, Node};
+use crate::agreement::{Agreement, Outcome};
+use crate::codec::{AGREE, AGREED, Agree, BEGUN, ENDED, LEFT, NextView, Refusal};
+use crate::limits::MAX_UNEXECUTED;
+use crate::logical_time::View;
+use crate::topology::Topology;
+use quintet_contract::{Address, Frame, NodeId, Outbox, Token};
+use quintet_wire::registry::PORT_ISOTACH;
+use quintet_wire::{Decode, encode_to_vec};
+
+impl Node {
+    /// Another node says something for the agreement.
+    pub(super) fn agree(&mut self, from: Address, frame: Frame<'_>) -> Result<(), Broken> {
+        let is_heard = !self.cut_off.contains(&from);
+        let agreement = self.agreement.as_mut().ok_or(Broken)?;
+        let Agree { base, step } = Agree::decode_all(frame.body).map_err(|_| Broken)?;
+        if from.port != PORT_ISOTACH || from.node == self.config.me {
+            return Err(Broken);
+        }
+        if is_heard {
+            agreement.hear(self.now, from.node, base, step);
+        }
+        Ok(())
+    }
+
+    /// A peer cannot be reached, or is not heard any more.
+    pub(super) fn lose(&mut self, peer: Address) {
+        let is_of_view = peer.port == PORT_ISOTACH || peer == self.outgoing.manager();
+        if let Some(agreement) = self.agreement.as_mut().filter(|_| is_of_view) {
+            agreement.lose(self.now, peer.node);
+        }
+    }
+
+    /// It can be reached again.
+    pub(super) fn find(&mut self, peer: Address) {
+        let is_heard = peer.port == PORT_ISOTACH && !self.cut_off.contains(&peer);
+        if let Some(agreement) = self.agreement.as_mut().filter(|_| is_heard) {
+            agreement.find(peer.node);
+        }
+    }
+
+    /// The token manager cannot reach a node.
+    pub(super) fn accuse(&mut self, node: NodeId) {
+        if let Some(agreement) = &mut self.agreement {
+            agreement.accuse(self.now, node);
+        }
+    }
+
+    pub(super) fn wake(&mut self) {
+        if let Some(agreement) = &mut self.agreement {
+            agreement.wake(self.now);
+        }
+    }
+
+    /// The program wants to end.
+    pub(super) fn leave(&mut self, frame: Frame<'_>) {
+        match &mut self.agreement {
+            Some(agreement) => agreement.leave(self.now),
+            None => {
+                let problem =
+                    "nodes whose program says what the next view is do not leave together".to_owned();
+                self.refuse(frame.token, &Refusal::Misuse(problem));
+            }
+        }
+    }
+
+    pub(super) fn has_agreement_news(&self) -> bool {
+        let has_news = |one: &Agreement| !one.said.is_empty() || !one.outcomes.is_empty();
+        self.agreement.as_ref().is_some_and(has_news)
+    }
+
+    /// Says what is to be said, and goes on to the view that was agreed on.
+    pub(super) fn follow_agreement(&mut self) {
+        let Some(agreement) = &mut self.agreement else { return };
+        for (node, base, step) in agreement.said.drain(..) {
+            let body = encode_to_vec(&Agree { base, step });
+            self.outgoing.push(Address { node, port: PORT_ISOTACH }, AGREE, Token(0), body);
+        }
+        let outcomes = core::mem::take(&mut agreement.outcomes);
+        outcomes.into_iter().for_each(|outcome| self.follow(outcome));
+        self.leave_with_all();
+    }
+
+    fn follow(&mut self, outcome: Outcome) {
+        let count = |nodes: usize| u16::try_from(nodes).expect("a topology has fewer nodes");
+        match outcome {
+            Outcome::Agreed(view, topology) => self.go_to(view, topology),
+            Outcome::LeftBehind(view) => self.end(Refusal::LeftBehind(view)),
+            Outcome::Minority(base, left, of) => {
+                let (view, left, of) = (View(base.0 + 1), count(left), count(of));
+                self.end(Refusal::Minority { view, left, of });
+            }
+        }
+    }
+
+    /// Begins the way to a view that was agreed on.
+    fn go_to(&mut self, view: View, topology: Topology) {
+        if self.ended.is_some() {
+            return;
+        }
+        let text = topology.to_text();
+        self.outgoing.tell(AGREED, Token(0), encode_to_vec(&NextView { view, topology: &text }));
+        self.change = Some(Change::new(Token(0), view, topology, self.config.isonet.topology()));
+        self.gather();
+    }
+
+    /// A view does not begin here: who asked for it is told why.
+    pub(super) fn refuse_view(&mut self, token: Token, refusal: Refusal) {
+        match self.agreement {
+            Some(_) => self.end(refusal),
+            None => self.refuse(token, &refusal),
+        }
+    }
+
+    pub(super) fn tell_begun(&mut self, view: View) {
+        if self.agreement.is_some() {
+            self.outgoing.tell(BEGUN, Token(0), view.0.to_le_bytes().to_vec());
+        }
+    }
+
+    /// Executes nothing any more, in no view. What has not completed may have been executed by others.
+    fn end(&mut self, why: Refusal) {
+        if self.ended.is_some() {
+            return;
+        }
+        self.outgoing.tell(ENDED, Token(0), encode_to_vec(&why));
+        (self.change, self.held, self.is_agreed) = (None, None, false);
+        let own = core::mem::take(&mut self.own).into_values().map(|own| own.token);
+        let held_back = core::mem::take(&mut self.held_back).into_iter().map(|frame| frame.token);
+        let open: Vec<Token> = own.chain(held_back).collect();
+        open.into_iter().for_each(|token| self.refuse(token, &why));
+        self.to_announce.clear();
+        self.behind.clear();
+        self.outgoing.forget_view();
+        self.ended = Some(why);
+    }
+
+    /// All of the view want to end, each of whom has been answered: nothing is under way, and no view is needed any more.
+    fn leave_with_all(&mut self) {
+        let all_leave = |agreement: &Agreement| agreement.all_leave(self.config.isonet.topology());
+        let is_told = self.has_left || self.ended.is_some();
+        if !is_told && self.agreement.as_ref().is_some_and(all_leave) {
+            self.has_left = true;
+            self.outgoing.tell(LEFT, Token(0), Vec::new());
+        }
+    }
+
+    /// Keeps what is submitted while the view has stopped for the next one. False if the view goes on, or as much waits as may.
+    pub(super) fn holds_back(&mut self, frame: Frame<'_>) -> bool {
+        let is_stopped = !self.executes() || !self.held_back.is_empty();
+        let holds = self.agreement.is_some() && self.ended.is_none() && is_stopped;
+        if !holds {
+            return false;
+        }
+        if self.held_back.len() >= MAX_UNEXECUTED {
+            self.refuse(frame.token, &Refusal::Busy);
+        } else {
+            self.held_back.push_back(frame.to_owned());
+        }
+        true
+    }
+
+    /// Whether something that was kept can be submitted.
+    pub(super) fn has_held_back(&self) -> bool {
+        self.executes() && !self.held_back.is_empty() && self.outgoing.is_program_told()
+    }
+
+    /// Submits what was kept. What cannot be executed in this view is refused as one that came before it.
+    pub(super) fn submit_held_back(&mut self, out: &mut dyn Outbox) {
+        while self.has_held_back()
+            && let Some(frame) = self.held_back.pop_front()
+        {
+            let started = match self.accept(frame.borrow()) {
+                Ok((operations, reserved)) => self.start(frame.token, operations, reserved),
+                Err(Refusal::Busy) => {
+                    self.refuse(frame.token, &Refusal::Busy);
+                    Ok(())
+                }
+                Err(_) => {
+                    self.refuse(frame.token, &Refusal::ViewChanged(self.fence.view));
+                    Ok(())
+                }
+            };
+            if let Err(node) = started {
+                self.cut_off(Address { node, port: PORT_ISOTACH }, out);
+            }
+        }
+    }
+}

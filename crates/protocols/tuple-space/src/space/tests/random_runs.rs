@@ -30,7 +30,7 @@ struct Pair {
     watched: [u32; 2],
     /// How many groups have happened that took something, and how many that did not as something was gone.
     groups: [u32; 2],
-    /// Whether several requests that a full link held back were done in one input that made an index: which of them found it, the model cannot know.
+    /// Whether several requests were tried again in one input that made an index: which of them found it, the model cannot know.
     is_unknown: bool,
     /// Whether a request has waited for an index.
     half_built: bool,
@@ -126,10 +126,8 @@ impl Pair {
             Step::Writable => {
                 self.model.full.remove(&from);
                 let sent = self.bench.writable(from);
-                let before = self.model.indexes.clone();
-                self.look();
-                self.is_unknown = sent.len() > 1 && self.model.indexes != before;
-                (sent, self.input(|model| model.writable(from)))
+                let expected = self.search(sent.len(), |model| model.writable(from));
+                (sent, expected)
             }
             Step::Down => (self.bench.down(from), self.input(|model| model.down(from))),
             request => {
@@ -140,10 +138,7 @@ impl Pair {
                 };
                 self.tokens[usize::from(from)] = if names_another { last } else { token };
                 let settled = if settled_back == 0 { 0 } else { last.saturating_sub(settled_back) };
-                let sent = self.ask(from, token, settled, request);
-                self.model.end();
-                self.model.serve_watchers();
-                (sent, core::mem::take(&mut self.model.sent))
+                (self.ask(from, token, settled, request), self.end())
             }
         }
     }
@@ -155,9 +150,9 @@ impl Pair {
         while let Some(due) = self.bench.space.deadline().filter(|due| *due <= end) {
             self.bench.now = self.bench.now.max(due);
             self.model.now = self.bench.now;
-            sent.extend(self.bench.give(Input::Wake));
-            self.look();
-            expected.extend(self.input(Model::search_again));
+            let given = self.bench.give(Input::Wake);
+            expected.extend(self.search(given.len(), Model::search_again));
+            sent.extend(given);
         }
         (self.bench.now, self.model.now) = (end, end);
         (sent, expected)
@@ -203,9 +198,24 @@ impl Pair {
         self.is_scanned |= !space.scans.is_empty();
     }
 
+    /// An input in which requests are tried again, which may make indexes: what is due comes before that, and has the room that there was. The manager
+    /// has sent so many answers.
+    fn search(&mut self, sent: usize, act: impl FnOnce(&mut Model)) -> Vec<Sent> {
+        self.model.begin();
+        let (before, due) = (self.model.indexes.clone(), self.model.sent.len());
+        self.look();
+        self.is_unknown |= sent > due + 1 && self.model.indexes != before;
+        act(&mut self.model);
+        self.end()
+    }
+
     fn input(&mut self, act: impl FnOnce(&mut Model)) -> Vec<Sent> {
         self.model.begin();
         act(&mut self.model);
+        self.end()
+    }
+
+    fn end(&mut self) -> Vec<Sent> {
         self.model.end();
         self.model.serve_watchers();
         core::mem::take(&mut self.model.sent)

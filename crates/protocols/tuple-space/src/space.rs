@@ -53,6 +53,7 @@
 //! | `usage.rs` | partitions and hot keys: how tuples are used, for whoever looks |
 //! | `elsewhere.rs` | tuples that belong to other managers of the space |
 //! | `expiry.rs` | tuples that leave by themselves |
+//! | `due.rs` | what is due, in the order of its times |
 //! | `dissolve.rs` | the end of a named space |
 //! | `timers.rs`, `verify.rs`, `defect.rs` | deadlines; checks and built-in defects for tests |
 
@@ -64,6 +65,7 @@ mod collect_into;
 mod config;
 mod defect;
 mod dissolve;
+mod due;
 mod elsewhere;
 mod expiry;
 mod further;
@@ -327,31 +329,6 @@ impl Space {
         }
     }
 
-    /// Does what is due, and whatever has room by that: as if it had been called in time, it comes before what is asked now.
-    pub(crate) fn catch_up(&mut self, now: Time, out: &mut dyn Outbox) {
-        if self.timers.first().is_some_and(|due| due <= now) {
-            self.expire(now, out);
-            self.serve_parked(now, out);
-        }
-    }
-
-    /// Does what is due.
-    fn expire(&mut self, now: Time, out: &mut dyn Outbox) {
-        let late = self.timers.first().map_or(Span::ZERO, |first| now.since(first));
-        if late > MAX_LATENESS {
-            self.put_off_leases(now, late);
-        }
-        while let Some(due) = self.timers.pop(now) {
-            match due {
-                Timer::Waiter(waiter) => self.time_out_waiter(now, waiter, out),
-                Timer::Parked(key) => self.time_out_parked(now, key, out),
-                Timer::Watcher(order) => self.time_out_watcher(now, order, out),
-                Timer::Lease(lease) => self.fail_lease(now, lease, Failure::Expired, out),
-                Timer::Tuple(place) => self.expire_shown(now, place),
-            }
-        }
-    }
-
     /// What every input ends with: those who waited for what it has freed or brought, and the next step.
     #[inline]
     pub(crate) fn end_turn(&mut self, now: Time, out: &mut dyn Outbox) {
@@ -432,12 +409,12 @@ impl Space {
         while let Some(settled) = sender.unsettled.pop_front() {
             self.remove_unsettled(settled);
         }
-        for lease in sender.leases {
-            if seeded!(self.config, LeaseNeverReturned) {
+        if seeded!(self.config, LeaseNeverReturned) {
+            for lease in sender.leases {
                 self.end_lease(lease);
-            } else {
-                self.fail_lease(now, lease, Failure::HolderDown, out);
             }
+        } else {
+            self.fail_leases(now, sender.leases, Failure::HolderDown, out);
         }
     }
 }

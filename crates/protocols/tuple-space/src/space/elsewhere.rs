@@ -159,7 +159,7 @@ impl Space {
         out: &mut dyn Outbox,
     ) {
         let mut put: VecDeque<Place> = moved.into_iter().map(|moved| self.store_moved(now, moved)).collect();
-        put.retain(|place| !self.has_expired(now, *place));
+        put.retain(|place| !self.has_expired(now, now, *place));
         self.offer_all(now, put, out);
     }
 

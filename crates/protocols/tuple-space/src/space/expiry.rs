@@ -43,10 +43,10 @@ impl Space {
         }
     }
 
-    /// Whether the time of a hidden tuple has come, which is to return: then it leaves.
+    /// Whether the time of a hidden tuple had come when it was to return: then it leaves.
     #[inline]
-    pub(super) fn has_expired(&mut self, now: Time, place: Place) -> bool {
-        let is_over = self.is_over(now, place) && !seeded!(self.config, ExpiredReturns);
+    pub(super) fn has_expired(&mut self, now: Time, returned: Time, place: Place) -> bool {
+        let is_over = self.is_over(returned, place) && !seeded!(self.config, ExpiredReturns);
         if is_over {
             self.remove_expired(now, place);
         }

@@ -37,10 +37,10 @@ pub(super) struct Lease {
 }
 
 impl Lease {
-    /// When it ends if it is renewed now.
+    /// When it ends if it is renewed now: not before now, though its limit may have passed while its end was put off.
     fn renewed(&self, now: Time) -> Option<Time> {
         let ttl = (self.ttl.0 != u64::MAX).then(|| now + self.ttl);
-        ttl.into_iter().chain(self.until).min()
+        ttl.into_iter().chain(self.until.map(|until| until.max(now))).min()
     }
 }
 
@@ -192,38 +192,58 @@ impl Space {
     ) {
         match self.held(from, id) {
             Some(lease) if lease.parked.is_none() => {
-                self.fail_lease(now, id.0, Failure::Released, out);
+                self.fail_leases(now, [id.0], Failure::Released, out);
                 self.reply_done(from, token, out);
             }
             _ => self.refuse_lost(from, token, id, out),
         }
     }
 
-    /// Ends a lease without an acknowledgement: its tuple returns to its old place, or becomes a dead letter.
-    pub(super) fn fail_lease(&mut self, now: Time, id: u64, failure: Failure, out: &mut dyn Outbox) {
-        let Some(lease) = self.end_lease(id) else { return };
+    /// Ends leases without an acknowledgement, at one instant: their tuples return to their old places, or become dead letters. All are there before
+    /// one is offered, the oldest first, as nobody who waits is to be given one that is younger than another that returns as well.
+    pub(super) fn fail_leases(
+        &mut self,
+        now: Time,
+        leases: impl IntoIterator<Item = u64>,
+        failure: Failure,
+        out: &mut dyn Outbox,
+    ) {
+        let mut offered: Vec<(u64, Place)> = Vec::new();
+        for id in leases {
+            let place = self.fail_lease(now, id, failure, out);
+            offered.extend(place.map(|place| (self.stores.entry(place).order, place)));
+        }
+        offered.sort_unstable_by_key(|(order, _)| *order);
+        self.offer_returned(now, offered.into_iter().map(|(_, place)| place).collect(), out);
+    }
+
+    /// Ends a lease so; where that lies, still hidden, which is to be offered. What happens here counts from when the lease ended, however late that is
+    /// found: a tuple whose own time came after that was wanted still.
+    fn fail_lease(&mut self, now: Time, id: u64, failure: Failure, out: &mut dyn Outbox) -> Option<Place> {
+        let lease = self.end_lease(id)?;
+        let ended = lease.due.filter(|_| failure == Failure::Expired).unwrap_or(now);
+        let place = lease.place;
         if lease.for_group {
-            return self.bring_back(now, lease.place, out);
+            return self.comes_back(now, ended, place).then_some(place);
         }
         self.redone += 1;
         self.note_given_up(&lease);
-        let entry = self.stores[lease.place.store].entry_mut(lease.place.entry);
+        let entry = self.stores[place.store].entry_mut(place.entry);
         entry.failed = entry.failed.saturating_add(1);
         let is_exhausted = entry.failed >= self.config.max_attempts.max(1);
-        if is_exhausted && !self.is_over(now, lease.place) && !is_dead_letter(&self.stores.view(lease.place))
-        {
-            self.put_dead_letter(now, lease.place, failure, out);
-        } else {
-            if seeded!(self.config, FailedLeaseGoesToTheEnd) {
-                let order = self.order();
-                self.stores[lease.place.store].entry_mut(lease.place.entry).order = order;
-            }
-            self.bring_back(now, lease.place, out);
+        if is_exhausted && !self.is_over(ended, place) && !is_dead_letter(&self.stores.view(place)) {
+            let letter = self.add_dead_letter(now, place, failure, out);
+            return (!self.leaves(now, letter, true)).then_some(letter);
         }
+        if seeded!(self.config, FailedLeaseGoesToTheEnd) {
+            let order = self.order();
+            self.stores[place.store].entry_mut(place.entry).order = order;
+        }
+        self.comes_back(now, ended, place).then_some(place)
     }
 
-    /// Puts a dead letter instead of a hidden tuple. It may exceed the quota, by the few bytes that it adds.
-    fn put_dead_letter(&mut self, now: Time, place: Place, failure: Failure, out: &mut dyn Outbox) {
+    /// Adds a dead letter instead of a hidden tuple. It may exceed the quota, by the few bytes that it adds.
+    fn add_dead_letter(&mut self, now: Time, place: Place, failure: Failure, out: &mut dyn Outbox) -> Place {
         self.dead_letters += 1;
         self.note(now, Change::Failed, place);
         let entry = self.stores[place.store].entry(place.entry);
@@ -233,8 +253,7 @@ impl Space {
         let removed = self.stores[place.store].remove(place.entry);
         self.room.free(removed.bytes(), removed.account());
         out.work(stages::STORE, 1);
-        let letter = (&View::checked_tuple(&head, &bulk), bulk.clone());
-        self.put(now, letter, None, removed.account(), out);
+        self.add(now, (&View::checked_tuple(&head, &bulk), bulk.clone()), None, removed.account())
     }
 }
 

@@ -352,17 +352,25 @@ impl Space {
     /// Lets hidden tuples be taken again that return at one instant, each at its old place. All are back before one is offered: what replaces it is younger
     /// than they are.
     pub(super) fn bring_back_all(&mut self, now: Time, mut places: VecDeque<Place>, out: &mut dyn Outbox) {
-        places.retain(|place| !self.has_expired(now, *place));
-        places.iter().for_each(|place| self.note(now, Change::Returned, *place));
+        places.retain(|place| self.comes_back(now, now, *place));
+        self.offer_returned(now, places, out);
+    }
+
+    /// Whether a hidden tuple is there again, to be offered: not if its time had come when it returned.
+    pub(super) fn comes_back(&mut self, now: Time, returned: Time, place: Place) -> bool {
+        let is_back = !self.has_expired(now, returned, place);
+        if is_back {
+            self.note(now, Change::Returned, place);
+        }
+        is_back
+    }
+
+    /// Offers what is there again, in this order.
+    pub(super) fn offer_returned(&mut self, now: Time, places: VecDeque<Place>, out: &mut dyn Outbox) {
         if seeded!(self.config, LostWakeUp) {
             places.into_iter().for_each(|place| self.show(place));
         } else {
             self.offer_all(now, places, out);
         }
-    }
-
-    /// The same of one.
-    pub(super) fn bring_back(&mut self, now: Time, place: Place, out: &mut dyn Outbox) {
-        self.bring_back_all(now, VecDeque::from([place]), out);
     }
 }

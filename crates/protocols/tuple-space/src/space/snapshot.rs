@@ -58,7 +58,7 @@ struct Waiting {
 impl Snapshot for Space {
     type Config = SpaceConfig;
 
-    const BEHAVIOUR: u32 = 5;
+    const BEHAVIOUR: u32 = 6;
 
     fn save(&self, bytes: &mut Vec<u8>) {
         // Each field is named, so that one more is not forgotten.

@@ -54,8 +54,17 @@ impl Timers {
 
     /// The leases that are due.
     pub(super) fn due_leases(&self, now: Time) -> Vec<u64> {
-        let due = self.0.range(..=(now, u64::MAX, u64::MAX)).map(|(_, due)| due);
-        due.filter_map(|due| if let Timer::Lease(lease) = due { Some(*lease) } else { None }).collect()
+        self.leases_between(Time::ZERO, now).collect()
+    }
+
+    /// The leases that end then.
+    pub(super) fn leases_at(&self, time: Time) -> impl Iterator<Item = u64> {
+        self.leases_between(time, time)
+    }
+
+    fn leases_between(&self, first: Time, last: Time) -> impl Iterator<Item = u64> {
+        let due = self.0.range((first, 0, 0)..=(last, u64::MAX, u64::MAX)).map(|(_, due)| due);
+        due.filter_map(|due| if let Timer::Lease(lease) = due { Some(*lease) } else { None })
     }
 
     /// Whether this is to happen then.
@@ -68,9 +77,10 @@ impl Timers {
         self.0.values().filter(|due| !matches!(due, Timer::Tuple(_))).count()
     }
 
-    /// Takes out the first thing that is due.
-    pub(super) fn pop(&mut self, now: Time) -> Option<Timer> {
+    /// Takes out the first thing that is due, and says when it was.
+    pub(super) fn pop(&mut self, now: Time) -> Option<(Time, Timer)> {
         let first = self.0.first_entry()?;
-        (first.key().0 <= now).then(|| first.remove())
+        let at = first.key().0;
+        (at <= now).then(|| (at, first.remove()))
     }
 }

@@ -194,3 +194,38 @@ fn one_whose_time_has_come_on_its_way_from_another_manager_is_given_to_nobody() 
     assert!(sent.frames().is_empty(), "who waits is not given what nobody may see");
     assert_eq!(bench.space.expired, 2);
 }
+
+#[test]
+fn a_put_finds_the_room_that_a_tuple_left_before_its_deadline_also_in_a_late_turn() {
+    let mut bench = Bench::new(SpaceConfig { max_tuples: 1, ..SpaceConfig::default() });
+    put(&mut bench, &tuple!["here", 1i64], LIFE);
+    let second = [tuple!["here", 2i64]];
+    let later = Request::Out { deadline: Some(Span(LIFE.0 + 1)), tuples: &second, expiries: &[] };
+    assert_eq!(bench.ask(1, 1, later), []);
+    bench.now += Span(LIFE.0 * 3);
+    assert_eq!(bench.give(Input::Wake), [(1, 1, Answer::Done)]);
+}
+
+#[test]
+fn a_lease_that_ended_before_the_time_of_its_tuple_leaves_a_dead_letter_also_in_a_late_turn() {
+    let (ttl, wanted) = (Span(LIFE.0 - 1), template!["task", ?i64]);
+    for lateness in [Span::ZERO, Span(1), Span::from_micros(900)] {
+        let mut bench = bench();
+        put(&mut bench, &tuple!["task", 1i64], LIFE);
+        bench.lease(1, 1, ttl, &wanted);
+        bench.now = bench.now + ttl + lateness;
+        bench.give(Input::Wake);
+        assert_eq!(bench.status().dead_letters, 1, "{lateness} late");
+    }
+}
+
+#[test]
+fn a_tuple_that_returned_before_its_time_is_given_to_who_waits_also_in_a_late_turn() {
+    let wanted = template!["task", ?i64];
+    let mut bench = Bench::new(SpaceConfig { max_attempts: 9, ..SpaceConfig::default() });
+    put(&mut bench, &tuple!["task", 1i64], LIFE);
+    bench.lease(1, 1, Span(LIFE.0 - 2), &wanted);
+    assert_eq!(bench.take(2, 1, Wait::For(Span(LIFE.0 - 1)), &wanted), []);
+    bench.now += Span(LIFE.0 + 1);
+    assert_eq!(bench.give(Input::Wake), [(2, 1, plain(tuple!["task", 1i64]))]);
+}

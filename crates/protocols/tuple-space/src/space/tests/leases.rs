@@ -174,3 +174,17 @@ fn a_leased_tuple_reaches_a_waiter_with_its_lease() {
     bench.pass(TTL);
     assert_eq!(bench.count(&wanted), 1);
 }
+
+#[test]
+fn who_waits_gets_the_oldest_of_all_that_a_lost_client_had() {
+    for is_down in [true, false] {
+        let mut bench = bench();
+        // The younger tuple is under the older lease.
+        bench.lease(1, 1, TTL, &template!["task", 2i64]);
+        bench.lease(1, 2, TTL, &template!["task", 1i64]);
+        assert_eq!(bench.take(2, 1, Wait::Forever, &template!["task", ?i64]), []);
+        let sent = if is_down { bench.down(1) } else { bench.pass(TTL) };
+        assert_eq!(sent, [(2, 1, plain(tuple!["task", 1i64]))]);
+        assert_eq!(bench.count(&template!["task", 2i64]), 1);
+    }
+}

@@ -46,7 +46,7 @@ struct Life {
 
 impl Life {
     fn due(self, now: Time) -> Time {
-        self.until.map_or(now + self.ttl, |until| until.min(now + self.ttl))
+        self.until.map_or(now + self.ttl, |until| until.max(now).min(now + self.ttl))
     }
 }
 
@@ -389,24 +389,23 @@ impl Model {
         self.parked.push(Parked { order, from, token, leases, witnesses, due, tuples: tuples.to_vec() });
     }
 
-    fn show(&mut self, at: usize) {
-        self.show_all(VecDeque::from([self.stored[at].order]));
-    }
-
     /// All are back, but those whose time has come, before one is offered.
     fn show_all(&mut self, mut back: VecDeque<u64>) {
-        back.retain(|order| {
-            let at = self.stored.iter().position(|s| s.order == *order).unwrap();
-            let is_over = self.is_over(at);
-            if is_over {
-                self.expire(at);
-            } else {
-                self.stored[at].place = Place::Put;
-                self.note(Change::Returned, at);
-            }
-            !is_over
-        });
+        back.retain(|order| self.comes_back(*order, self.now));
         self.offer_all(back);
+    }
+
+    /// Whether it is back at that time.
+    fn comes_back(&mut self, order: u64, time: Time) -> bool {
+        let at = self.stored.iter().position(|s| s.order == order).unwrap();
+        let is_over = self.stored[at].is_over(time);
+        if is_over {
+            self.expire(at);
+        } else {
+            self.stored[at].place = Place::Put;
+            self.note(Change::Returned, at);
+        }
+        !is_over
     }
 
     pub(super) fn cancel(&mut self, from: u16, token: u64) {
@@ -488,8 +487,6 @@ impl Model {
             })
             .collect();
         leases.sort_unstable();
-        for lease in leases {
-            self.fail(lease, "its holder went down");
-        }
+        self.fail(&leases, "its holder went down", self.now);
     }
 }

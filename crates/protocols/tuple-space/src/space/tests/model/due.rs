@@ -7,7 +7,7 @@ use quintet_errors::Code;
 impl Model {
     pub(in super::super) fn begin(&mut self) {
         self.put_off();
-        while let Some((_, order)) = self.first_due().filter(|(time, _)| *time <= self.now) {
+        while let Some((time, order)) = self.first_due().filter(|(time, _)| *time <= self.now) {
             if let Some(at) = self.waiting.iter().position(|w| w.order == order) {
                 let waiting = self.waiting.remove(at);
                 self.refuse(waiting.from, waiting.token, Code::TimedOut);
@@ -20,10 +20,21 @@ impl Model {
             } else if let Some(at) = self.stored.iter().position(|s| s.order == order) {
                 self.expire(at);
             } else {
-                self.fail(order, "the lease was not renewed in time");
+                self.fail(&self.leases_at(time), "the lease was not renewed in time", time);
             }
+            self.end();
         }
-        self.end();
+    }
+
+    /// The leases that end then.
+    fn leases_at(&self, time: Time) -> Vec<u64> {
+        let ending = self.stored.iter().filter_map(|s| match s.place {
+            Place::Leased { lease, due, .. } if due == Some(time) => Some(lease),
+            _ => None,
+        });
+        let mut leases: Vec<_> = ending.collect();
+        leases.sort_unstable();
+        leases
     }
 
     /// Where the first thing was due more than a millisecond ago, leases that are due live on, once.

@@ -31,6 +31,11 @@ impl Stored {
         Stored { order, tuple, failed: 0, place: Place::Put, is_reserve, expiry }
     }
 
+    /// Whether its time has come by then.
+    pub(super) fn is_over(&self, time: Time) -> bool {
+        self.expiry.is_some_and(|expiry| expiry <= time)
+    }
+
     /// When it leaves, if it can be taken until then.
     pub(super) fn due(&self) -> Option<Time> {
         self.expiry.filter(|_| self.place == Place::Shown)
@@ -41,10 +46,6 @@ impl Model {
     /// How many tuples have left by themselves.
     pub(in super::super) fn expired(&self) -> u64 {
         self.expired
-    }
-
-    pub(super) fn is_over(&self, at: usize) -> bool {
-        self.stored[at].expiry.is_some_and(|expiry| expiry <= self.now)
     }
 
     pub(super) fn expire(&mut self, at: usize) {

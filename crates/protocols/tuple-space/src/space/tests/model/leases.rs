@@ -2,7 +2,7 @@
 
 use super::{Life, Model, Parked, Place, Stored};
 use crate::{Answer, Attempt, Change, DEAD_LETTER, LeaseId, Tuple, Value};
-use quintet_contract::Span;
+use quintet_contract::{Span, Time};
 use quintet_errors::Code;
 
 impl Model {
@@ -46,26 +46,39 @@ impl Model {
         if self.held(from, id).is_none() {
             return self.refuse(from, token, Code::LeaseLost);
         }
-        self.fail(id, "released by its holder");
+        self.fail(&[id], "released by its holder", self.now);
         self.reply(from, token, Answer::Done);
     }
 
-    pub(super) fn fail(&mut self, id: u64, reason: &str) {
+    /// Leases end at that time without an acknowledgement: what was under them is back before any of it is offered.
+    pub(super) fn fail(&mut self, ids: &[u64], reason: &str, ended: Time) {
+        let mut back: Vec<u64> = ids.iter().filter_map(|id| self.fail_one(*id, reason, ended)).collect();
+        back.sort_unstable();
+        self.offer_all(back.into());
+    }
+
+    /// The age of what is to be offered.
+    fn fail_one(&mut self, id: u64, reason: &str, ended: Time) -> Option<u64> {
         let is_it = |s: &Stored| matches!(s.place, Place::Leased { lease, .. } if lease == id);
         let at = self.stored.iter().position(is_it).unwrap();
+        let order = self.stored[at].order;
         if matches!(self.stored[at].place, Place::Leased { life: Life { for_group: true, .. }, .. }) {
-            return self.show(at);
+            return self.comes_back(order, ended).then_some(order);
         }
         self.stored[at].failed += 1;
         let Stored { failed, ref tuple, .. } = self.stored[at];
-        if failed < self.config.max_attempts || self.is_over(at) || tuple[0] == Value::from(DEAD_LETTER) {
-            return self.show(at);
+        let is_letter = tuple[0] == Value::from(DEAD_LETTER);
+        if failed < self.config.max_attempts || self.stored[at].is_over(ended) || is_letter {
+            return self.comes_back(order, ended).then_some(order);
         }
         self.note(Change::Failed, at);
         let mut values: Vec<Value> = vec![DEAD_LETTER.into(), reason.into(), i64::from(failed).into()];
         let Stored { tuple, is_reserve, .. } = self.stored.remove(at);
         values.extend(tuple);
-        self.put_all(&[Tuple::new(values).unwrap()], is_reserve);
+        let order = self.order();
+        self.stored.push(Stored::put(self.now, order, Tuple::new(values).unwrap(), is_reserve));
+        self.note(Change::Put, self.stored.len() - 1);
+        Some(order)
     }
 
     pub(in super::super) fn renew(&mut self, from: u16) {

@@ -258,12 +258,14 @@ fn opened(connection: &Connection, space: quintet::Space) -> *mut quintet_space 
 
 /// What is known of a space without asking it.
 fn unasked(kept: KeptSpace) -> Result<SpaceInfo, Error> {
-    let KeptSpace { name, policy, max_bytes, max_tuples, .. } = kept;
+    let KeptSpace { name, policy, max_bytes, max_tuples, allow, .. } = kept;
+    // That it is for some is told; whom, the listing does not say.
+    let allow = allow.map(|_| SpaceRights::default());
     let name = name.parse().map_err(|error: quintet::SpaceNameError| misuse(error.to_string()))?;
     Ok(SpaceInfo {
         number: SpaceNumber::UNNAMED,
         name,
-        settings: SpaceSettings { policy, max_bytes, max_tuples, allow: None },
+        settings: SpaceSettings { policy, max_bytes, max_tuples, allow },
         tuples: 0,
         bytes: 0,
         hidden: 0,

@@ -52,6 +52,8 @@ pub struct AgentSpace {
     pub max_bytes: u64,
     /// Tuples that it holds at most.
     pub max_tuples: u64,
+    /// The numbers of the members whose programs may use it; none: all.
+    pub allow: Option<Vec<u16>>,
 }
 
 /// Another member.
@@ -169,21 +171,29 @@ pub fn kept_space_cluster(cluster: u128, number: u64) -> u128 {
 
 fn space_of(value: &DeValue<'_>) -> Result<AgentSpace, &'static str> {
     let DeValue::Table(table) = value else { return Err("space") };
-    let Some(DeValue::Array(replicas)) = table.get("replicas").map(|value| value.get_ref()) else {
-        return Err("replicas");
-    };
-    let replica = |value: &DeValue<'_>| match value {
-        DeValue::Integer(number) if number.radix() == 10 => number.as_str().parse().map_err(|_| "replicas"),
-        _ => Err("replicas"),
-    };
     Ok(AgentSpace {
         name: text(table, "name")?.ok_or("name")?,
         number: number(table, "number")?.ok_or("number")?,
         slot: number(table, "slot")?.ok_or("slot")?,
-        replicas: replicas.iter().map(|value| replica(value.get_ref())).collect::<Result<_, _>>()?,
+        replicas: numbers(table, "replicas")?.ok_or("replicas")?,
         max_bytes: number(table, "max_bytes")?.ok_or("max_bytes")?,
         max_tuples: number(table, "max_tuples")?.ok_or("max_tuples")?,
+        allow: numbers(table, "allow")?,
     })
+}
+
+/// The numbers of members that are listed there, if they are.
+fn numbers(table: &DeTable<'_>, key: &'static str) -> Result<Option<Vec<u16>>, &'static str> {
+    let listed = match table.get(key).map(|value| value.get_ref()) {
+        None => return Ok(None),
+        Some(DeValue::Array(listed)) => listed,
+        Some(_) => return Err(key),
+    };
+    let number = |value: &DeValue<'_>| match value {
+        DeValue::Integer(number) if number.radix() == 10 => number.as_str().parse().map_err(|_| key),
+        _ => Err(key),
+    };
+    listed.iter().map(|value| number(value.get_ref())).collect::<Result<_, _>>().map(Some)
 }
 
 fn peer_of(value: &DeValue<'_>) -> Result<AgentPeer, &'static str> {
@@ -287,8 +297,11 @@ mod tests {
             replicas: vec![2, 0, 1],
             max_bytes: 64,
             max_tuples: 9,
+            allow: None,
         };
-        assert_eq!(with(good).map(|file| file.spaces), Ok(vec![space]));
+        assert_eq!(with(good).map(|file| file.spaces), Ok(vec![space.clone()]));
+        let restricted = AgentSpace { allow: Some(vec![0, 4]), ..space };
+        assert_eq!(with(&format!("{good}\nallow = [0, 4]")).map(|file| file.spaces), Ok(vec![restricted]));
         for (from, to, key) in [
             ("\"orders\"", "1", "name"),
             ("7", "-7", "number"),
@@ -296,6 +309,7 @@ mod tests {
             ("[2, 0, 1]", "2", "replicas"),
             ("[2, 0, 1]", "[2, 0x1]", "replicas"),
             ("max_tuples", "tuples", "max_tuples"),
+            ("slot = 1", "slot = 1\nallow = 2", "allow"),
         ] {
             assert_eq!(with(&good.replacen(from, to, 1)), Err(key), "{to}");
         }

@@ -39,6 +39,8 @@ pub(crate) struct MetricsArguments {
 /// A part of this process that tells numbers. Its name is their label `part`.
 pub(crate) struct Part {
     pub(crate) name: &'static str,
+    /// Which of several spaces that this process keeps: their label `space`.
+    pub(crate) space: Option<String>,
     /// None if it does not answer.
     pub(crate) measure: Box<dyn Fn(Duration) -> Option<Vec<Measurement>> + Send>,
 }
@@ -46,7 +48,12 @@ pub(crate) struct Part {
 impl Part {
     /// A space that this process serves.
     pub(crate) fn space(meter: ServerMeter) -> Part {
-        Part { name: "space", measure: Box::new(move |limit| meter.measure(limit)) }
+        Part { name: "space", space: None, measure: Box::new(move |limit| meter.measure(limit)) }
+    }
+
+    /// A space of that name that this process keeps for a cluster.
+    pub(crate) fn kept(name: String, meter: ServerMeter) -> Part {
+        Part { name: "kept", space: Some(name), ..Part::space(meter) }
     }
 
     /// A kernel that this process is, whichever it is now.
@@ -55,7 +62,7 @@ impl Part {
             let meter = meter.lock().unwrap_or_else(PoisonError::into_inner).clone();
             meter.measure(limit)
         };
-        Part { name: "kernel", measure: Box::new(measure) }
+        Part { name: "kernel", space: None, measure: Box::new(measure) }
     }
 }
 
@@ -120,8 +127,25 @@ impl Metrics {
     /// # Errors
     /// The system refused.
     pub(crate) fn answer(self, parts: Vec<Part>) -> Result<(), Error> {
+        self.answer_with(parts, Vec::new)
+    }
+
+    /// The same where there are further parts at times: `further` says which there are now.
+    ///
+    /// # Errors
+    /// The system refused.
+    pub(crate) fn answer_with(
+        self,
+        mut parts: Vec<Part>,
+        further: impl Fn() -> Vec<Part> + Send + 'static,
+    ) -> Result<(), Error> {
         let Some((listener, _, names)) = self.0 else { return Ok(()) };
-        let page = move || exposition::page(&parts, ANSWER_LIMIT);
+        let lasting = parts.len();
+        let page = move || {
+            parts.truncate(lasting);
+            parts.extend(further());
+            exposition::page(&parts, ANSWER_LIMIT)
+        };
         Endpoint::start(listener, names, Box::new(page)).map_err(refused("begin to tell metrics"))
     }
 }

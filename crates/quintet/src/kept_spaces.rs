@@ -3,13 +3,17 @@
 //! This machine's agent is asked for a space, and has it agreed; where the spaces are its file says. Each has servers of its own, so that whoever opens one
 //! has a connection of its own to them.
 
-use crate::{Error, Lab, LinkConfig, Space, SpaceAddress, SpaceInfo, SpaceName, SpaceSettings, SpacesConfig};
+use crate::{
+    Error, Lab, LinkConfig, Space, SpaceAddress, SpaceInfo, SpaceName, SpaceRights, SpaceSettings,
+    SpacesConfig,
+};
 use quintet_agent::{AgentError, Client, Membership};
-use quintet_contract::NodeId;
+use quintet_contract::{Identity, NodeId};
 use quintet_errors::Code;
 use quintet_identity::{AgentFile, AgentSpace};
-use quintet_membership::{NewSpace, Reason, Request};
+use quintet_membership::{KeptSpace as Agreed, MAX_ALLOWED, NewSpace, Reason, Request};
 use quintet_tuple_space::{Policy, SpaceNumber};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -40,16 +44,18 @@ pub struct KeptSpace {
     pub max_tuples: u64,
     /// The numbers of the machines that keep it.
     pub nodes: Vec<u16>,
+    /// Those of the machines whose programs may use it; none: all of the cluster.
+    pub allow: Option<Vec<u16>>,
 }
 
 impl From<AgentSpace> for KeptSpace {
     fn from(space: AgentSpace) -> KeptSpace {
-        let AgentSpace { name, max_bytes, max_tuples, replicas: nodes, .. } = space;
+        let AgentSpace { name, max_bytes, max_tuples, replicas: nodes, allow, .. } = space;
         let policy = match nodes.len() {
             1 => Policy::Logged,
             count => Policy::Replicated(u8::try_from(count).unwrap_or(u8::MAX)),
         };
-        KeptSpace { name, policy, max_bytes, max_tuples, nodes }
+        KeptSpace { name, policy, max_bytes, max_tuples, nodes, allow }
     }
 }
 
@@ -82,10 +88,10 @@ impl KeptSpaces {
     }
 
     /// Has machines keep a space: this one, and of the others those with the lowest numbers that are up. Returns once it is served. One that is there with the same
-    /// policy and limits is as good, so that several may begin with this. `volatile` gives the volatile spaces of the cluster, which have other names.
+    /// policy, limits and rights is as good, so that several may begin with this. None is returned where it is for other machines than this one. `volatile` gives the volatile spaces of the cluster, which have other names.
     ///
     /// # Errors
-    /// [`Code::BadValue`]: the policy cannot be met, or has rights; the name is that of a file. [`Code::SpaceExists`]: it is there with other settings, or volatile.
+    /// [`Code::BadValue`]: the policy cannot be met; it is to be for somebody who is no member; the name is that of a file. [`Code::SpaceExists`]: it is there with other settings, or volatile.
     /// [`Code::Unreachable`]: this machine's agent does not run, or too few machines are up, or it is not served after ten seconds and the try that is under way then (ten more at most): then it stays agreed, and is served once
     /// it can be.
     pub fn create(
@@ -93,34 +99,31 @@ impl KeptSpaces {
         name: &SpaceName,
         settings: &SpaceSettings,
         volatile: impl FnOnce() -> Result<Vec<SpaceInfo>, Error>,
-    ) -> Result<Space, Error> {
+    ) -> Result<Option<Space>, Error> {
         let count = replicas(settings.policy)?;
-        self.check_new(name, settings)?;
+        self.check_new(name)?;
         let agent = Client::local(&self.folder).map_err(refused)?;
         let membership = known(&agent).map_err(refused)?;
         let or_default = |given: u64, default: u64| if given == 0 { default } else { given };
         let max_bytes = or_default(settings.max_bytes, SpacesConfig::DEFAULT_BYTES);
         let max_tuples = or_default(settings.max_tuples, SpacesConfig::DEFAULT_TUPLES);
+        let allow = settings.allow.as_ref().map(|allow| allowed(&membership, allow)).transpose()?;
+        let own = NodeId(self.written()?.node);
+        let is_for_own = allow.as_ref().is_none_or(|nodes| nodes.contains(&own));
         if let Some(there) = membership.view.spaces.get(name.as_str()) {
-            if (there.replicas.len(), there.max_bytes, there.max_tuples) != (count, max_bytes, max_tuples) {
-                let text = format!(
-                    "the cluster has a space {name} with other settings: it is kept by {} of its machines, and holds {} bytes and {} tuples",
-                    there.replicas.len(),
-                    there.max_bytes,
-                    there.max_tuples
-                );
-                return Err(Error::new(Code::SpaceExists, text));
+            let limits = (there.replicas.len(), there.max_bytes, there.max_tuples);
+            if (limits, &there.allow) != ((count, max_bytes, max_tuples), &allow) {
+                return Err(Error::new(Code::SpaceExists, other_settings(name, there, &membership)));
             }
         } else {
             check_volatile(name, volatile())?;
-            let own = NodeId(self.written()?.node);
             let replicas = chosen(&membership, own, count, name)?;
-            let new = NewSpace { name: name.as_str().to_owned(), replicas, max_bytes, max_tuples };
+            let new = NewSpace { name: name.as_str().to_owned(), replicas, max_bytes, max_tuples, allow };
             agent.ask_member(&Request::AddSpace(new)).map_err(refused)?;
         }
         // Nobody would look after this connection meanwhile.
         drop(agent);
-        self.wait_until_served(name)
+        self.wait_until_served(name, is_for_own)
     }
 
     /// Removes the one of this name with its tuples, on all machines that keep it; whether there was one.
@@ -150,14 +153,8 @@ impl KeptSpaces {
     }
 
     /// What needs nobody to be asked.
-    fn check_new(&self, name: &SpaceName, settings: &SpaceSettings) -> Result<(), Error> {
+    fn check_new(&self, name: &SpaceName) -> Result<(), Error> {
         let bad = |text: String| Err(Error::new(Code::BadValue, text));
-        if settings.allow.is_some() {
-            return bad(format!(
-                "a space that is {} is for all machines of the cluster: it has no rights (leave out --allow)",
-                settings.policy
-            ));
-        }
         // `quintet:///FOLDER/NAME` would be that.
         match self.folder.join(name.as_str()).exists() {
             true => bad(format!("the cluster's folder has a file named {name}: choose another name")),
@@ -165,15 +162,17 @@ impl KeptSpaces {
         }
     }
 
-    fn wait_until_served(&self, name: &SpaceName) -> Result<Space, Error> {
+    /// None where it is for others alone.
+    fn wait_until_served(&self, name: &SpaceName, is_for_own: bool) -> Result<Option<Space>, Error> {
         let until = Instant::now() + SETTLING_LIMIT;
         loop {
             let opened = self.open(name).and_then(|space| {
                 let unheard = "this machine's agent has not heard of it so far";
                 let space = space.ok_or_else(|| Error::new(Code::Unreachable, unheard))?;
-                space.status().map(|_| space)
+                space.status().map(|_| Some(space))
             });
             match opened {
+                Err(error) if !is_for_own && error.code() == Code::NotAllowed => return Ok(None),
                 Err(error) if Instant::now() > until => return Err(unserved(name, &error)),
                 Err(_) => sleep(PAUSE),
                 served => return served,
@@ -192,6 +191,42 @@ fn known(agent: &Client) -> Result<Membership, AgentError> {
         Err(AgentError::Refused(refusal)) if refusal.reason == Reason::NoMajority => agent.membership(false),
         agreed => agreed,
     }
+}
+
+/// The members that these identities are. Clients of a space that is kept all prove who they are.
+fn allowed(membership: &Membership, allow: &SpaceRights) -> Result<BTreeSet<NodeId>, Error> {
+    let bad = |text: String| Err(Error::new(Code::BadValue, text));
+    if allow.own_machine {
+        return bad("whoever comes to a space that machines of a cluster keep proves who he is: name the identity of the machine".to_owned());
+    }
+    if !(1..=MAX_ALLOWED).contains(&allow.identities.len()) {
+        return bad(format!(
+            "a space that machines of a cluster keep is for all of them, or for 1 to {MAX_ALLOWED}, not for {}",
+            allow.identities.len()
+        ));
+    }
+    let members = &membership.view.members;
+    let node = |identity: &Identity| {
+        let found = members.iter().find(|(_, member)| member.identity == *identity);
+        found.map(|(node, _)| *node).ok_or_else(|| {
+            let hex: String = identity.0.iter().map(|byte| format!("{byte:02x}")).collect();
+            Error::new(Code::BadValue, format!("no machine of the cluster has the identity {hex}"))
+        })
+    };
+    allow.identities.iter().map(node).collect()
+}
+
+fn other_settings(name: &SpaceName, there: &Agreed, membership: &Membership) -> String {
+    let whom = there.allow.as_ref().map_or_else(
+        || "all machines".to_owned(),
+        |nodes| names(membership, &nodes.iter().copied().collect::<Vec<_>>()),
+    );
+    format!(
+        "the cluster has a space {name} with other settings: it is kept by {} of its machines, holds {} bytes and {} tuples, and is for {whom}",
+        there.replicas.len(),
+        there.max_bytes,
+        there.max_tuples
+    )
 }
 
 /// Nobody removes what others may use already.

@@ -9,7 +9,7 @@ use crate::stack::{self, StackConfig};
 use crate::trace;
 use crate::{
     CodeGrants, Error, EventSink, LinkConfig, LogNews, Measurement, NotGranted, Recorder, SpaceConfig,
-    SpaceLog, SpacesConfig, Tracer,
+    SpaceLog, SpaceRights, SpacesConfig, Tracer,
 };
 use managers::Spread;
 pub use managers::{ManagersSink, OtherManagers, Partitioning};
@@ -50,6 +50,8 @@ pub struct ServeConfig {
     /// Who may put tuples whose first field begins with [`RESERVED_PREFIX`](crate::RESERVED_PREFIX): those that executors and workers unpickle. Without it everybody
     /// may who is let in.
     pub code: Option<CodeWatch>,
+    /// Who may use the spaces, until [`Server::allow`] says otherwise; it needs a log. None: everybody who is let in.
+    pub allow: Option<SpaceRights>,
     /// With which other replicas the space is kept together; it needs a log.
     pub replication: Option<Replication>,
     /// Over how many managers the space is spread, each on a thread of its own; 0 and 1: one. The others listen beside the first: at its path with
@@ -102,14 +104,23 @@ pub struct Server {
     process: u32,
     thread: Option<JoinHandle<std::io::Result<()>>>,
     log: Option<ServedLog>,
-    /// Who may put what others run, where that was ever said: a replica says it whenever it begins to lead.
-    grants: SaidGrants,
+    /// What was said of who may do what: a replica says it whenever it begins to lead.
+    rights: SaidRights,
     /// The other managers.
     others: Vec<Server>,
 }
 
 /// Shared by a server and the caller of its node.
-type SaidGrants = Arc<Mutex<Option<CodeGrants>>>;
+type SaidRights = Arc<Mutex<Rights>>;
+
+/// Who may do what, where that was ever said.
+#[derive(Clone, Default)]
+struct Rights {
+    /// Who may put what others run.
+    code: Option<CodeGrants>,
+    /// Who may use the spaces.
+    allow: Option<SpaceRights>,
+}
 
 /// The log of a space that is served.
 struct ServedLog {
@@ -136,6 +147,10 @@ impl Server {
     /// As [`Server::start`], of the first address that cannot be listened at: then nothing is served.
     pub fn start_at(addresses: &[LinkAddress], config: &ServeConfig) -> Result<Server, Error> {
         config.replication.as_ref().map_or(Ok(()), |replication| replication.check(config.log.as_ref()))?;
+        if config.allow.is_some() && config.log.is_none() {
+            let text = "only spaces that are kept by a log are for some only; of others each named one has rights of its own";
+            return Err(Error::new(Code::BadValue, text));
+        }
         if let Some(partitioning) = &config.partitioning {
             partitioning.check(config)?;
             return Server::start_one(addresses, config, Some(Spread::of(partitioning, config.cluster)));
@@ -166,15 +181,16 @@ impl Server {
         let watched = config.log.as_ref().map(|log| LogWatch::new(log.told.clone()));
         let (watch, is_open) = watched.unzip();
         let (locked, is_released) = locked.map(LockedLog::until_released).unzip();
-        let grants = Arc::new(Mutex::new(config.code.as_ref().map(|code| code.grants.clone())));
-        let said = Arc::clone(&grants);
+        let code = config.code.as_ref().map(|code| code.grants.clone());
+        let rights = Arc::new(Mutex::new(Rights { code, allow: config.allow.clone() }));
+        let said = Arc::clone(&rights);
         let mut node = node(config, listeners, locked, watch.clone(), said, spread).map_err(refused)?;
         let handle = node.handle();
         let thread = std::thread::Builder::new().name("quintet-space".to_owned()).spawn(move || node.run());
         let thread = Some(thread.map_err(refused)?);
         let log = watch.zip(is_released).map(|(watch, is_released)| ServedLog { watch, is_released });
         let (process, others) = (std::process::id(), Vec::new());
-        let mut server = Server { handle, addresses, process, thread, log, grants, others };
+        let mut server = Server { handle, addresses, process, thread, log, rights, others };
         if let Some(is_open) = is_open {
             server.wait_for_log(&is_open)?;
         }
@@ -223,9 +239,19 @@ impl Server {
 
     /// From now on these may put what others run, and nobody else: who waits with such a tuple for room is refused. What was put before stays.
     pub fn grant_code(&self, grants: &CodeGrants) {
-        *self.grants.lock().unwrap_or_else(PoisonError::into_inner) = Some(grants.clone());
+        self.rights.lock().unwrap_or_else(PoisonError::into_inner).code = Some(grants.clone());
         say_grants(&self.handle, grants);
         self.others.iter().for_each(|other| say_grants(&other.handle, grants));
+    }
+
+    /// From now on these may use the spaces, and nobody else, if they were not for everybody from the beginning ([`ServeConfig::allow`]). Who waits already is
+    /// not refused.
+    pub fn allow(&self, rights: &SpaceRights) {
+        let mut said = self.rights.lock().unwrap_or_else(PoisonError::into_inner);
+        if said.allow.is_some() {
+            said.allow = Some(rights.clone());
+            say_allowed(&self.handle, rights);
+        }
     }
 
     /// Why it serves no more, if it has ended by itself: the disk of its log failed ([`Code::Resource`]), or other replicas are made otherwise.
@@ -276,6 +302,17 @@ fn say_grants(node: &NodeHandle, grants: &CodeGrants) {
     node.send(PORT_CALLERS, PORT_SESSION, grants.frame(Token(0)));
 }
 
+/// Says who may use the spaces, likewise.
+fn say_allowed(node: &NodeHandle, rights: &SpaceRights) {
+    node.send(PORT_CALLERS, PORT_SESSION, rights.frame(Token(1)));
+}
+
+/// Says all that was said before.
+fn say_rights(node: &NodeHandle, rights: &Rights) {
+    rights.code.iter().for_each(|grants| say_grants(node, grants));
+    rights.allow.iter().for_each(|rights| say_allowed(node, rights));
+}
+
 /// The caller of a space's node that is told of refusals, and of the log.
 struct Watchman {
     refused: Option<RefusalSink>,
@@ -284,7 +321,7 @@ struct Watchman {
     managers: Option<ManagersSink>,
     /// Which of the replicas this one is, and what it says when it begins to lead: before, nothing that is said to it is agreed on.
     replica: Option<u8>,
-    grants: SaidGrants,
+    rights: SaidRights,
     /// Ended where the log cannot be kept any more: who waits for an answer is not to wait for ever.
     node: NodeHandle,
 }
@@ -301,8 +338,8 @@ impl Protocol for Watchman {
                 let number = leader.and_then(|Leader(node)| u8::try_from(node?.0).ok());
                 self.leader.iter().for_each(|told| told(number));
                 if number.is_some() && number == self.replica {
-                    let grants = self.grants.lock().unwrap_or_else(PoisonError::into_inner);
-                    grants.iter().for_each(|grants| say_grants(&self.node, grants));
+                    let rights = self.rights.lock().unwrap_or_else(PoisonError::into_inner);
+                    say_rights(&self.node, &rights);
                 }
             }
             (MANAGERS_NEWS, ..) => {
@@ -327,7 +364,7 @@ fn node(
     listeners: Vec<Box<dyn Listener>>,
     locked: Option<LockedLog>,
     log: Option<LogWatch>,
-    grants: SaidGrants,
+    rights: SaidRights,
     spread: Option<Spread>,
 ) -> std::io::Result<Node> {
     // Replicas do the same with the same, and are made alike: all of them hash by one key, which is no secret.
@@ -336,7 +373,8 @@ fn node(
         None => life::keyed(config.space),
     };
     let of_server = StackConfig::of_server(config.cluster, life::incarnation(), space.seed);
-    let mut stack_config = StackConfig { spaces: config.spaces, ..of_server }
+    let is_restricted = config.allow.is_some();
+    let mut stack_config = StackConfig { spaces: config.spaces, is_restricted, ..of_server }
         .with_space(space)
         .with_window(config.link.window)
         .with_liveness(config.link.liveness_of_server());
@@ -385,12 +423,11 @@ fn node(
         let leader = config.replication.as_ref().and_then(|replication| replication.told.clone());
         let replica = config.replication.as_ref().map(|replication| replication.replica);
         let node_handle = node.handle();
-        let watchman = Watchman { refused, log, leader, managers, replica, grants, node: node_handle };
+        let rights = Arc::clone(&rights);
+        let watchman = Watchman { refused, log, leader, managers, replica, rights, node: node_handle };
         node.add(PORT_CALLERS, Instance::new(watchman));
     }
-    if let Some(CodeWatch { grants, .. }) = &config.code {
-        say_grants(&node.handle(), grants);
-    }
+    say_rights(&node.handle(), &rights.lock().unwrap_or_else(PoisonError::into_inner));
     listeners.into_iter().try_for_each(|listener| node.listen(listener, PORT_SESSION))?;
     for (other, address) in
         config.replication.iter().flat_map(Replication::nodes).filter(|(node, _)| *node != at)

@@ -47,7 +47,8 @@ impl Lab {
     /// As [`KeptSpaces::create`] of such a space.
     /// [`Code::SpaceExists`]: it is there with other settings. [`Code::SpaceFull`]: the server has no room for its quota, or for one more space.
     /// [`Code::BadValue`]: no name, or a policy that the server cannot keep. [`Code::TooLarge`]: more identities than
-    /// [`SpaceRights::MAX_IDENTITIES`]. Anybody may create a space for others; its use is [`Code::NotAllowed`] then.
+    /// [`SpaceRights::MAX_IDENTITIES`]. Anybody may create a space for others; its use is [`Code::NotAllowed`] then, and of one that machines of a cluster
+    /// keep this is, once it is there.
     pub fn create_space(&self, name: &str, settings: &SpaceSettings) -> Result<Space, Error> {
         let identities = settings.allow.as_ref().map_or(0, |allow| allow.identities.len());
         if identities > SpaceRights::MAX_IDENTITIES {
@@ -60,7 +61,12 @@ impl Lab {
         let name = parsed(name)?;
         match self.cluster_spaces() {
             Some(kept) if settings.policy != Policy::Volatile => {
-                return Ok(self.with(kept.create(&name, settings, || self.spaces())?));
+                let created = kept.create(&name, settings, || self.spaces())?;
+                let space = created.ok_or_else(|| {
+                    let text = format!("the space {name} is there, and for other machines than this one");
+                    Error::new(Code::NotAllowed, text)
+                })?;
+                return Ok(self.with(space));
             }
             Some(kept) if kept.all()?.iter().any(|there| there.name == name.as_str()) => {
                 let text = format!("the cluster's machines keep a space {name} already");

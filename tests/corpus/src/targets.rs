@@ -64,7 +64,7 @@ pub fn space_log(bytes: &[u8]) {
 /// Reads the bytes as what a client says of itself, and as a space with clients that come back.
 pub fn resumed_clients(bytes: &[u8]) {
     let (space, spaces) = (SpaceConfig::default(), SpacesConfig::default());
-    let inner = KeptSpaces { space, spaces, policy: Policy::Logged };
+    let inner = KeptSpaces { space, spaces, policy: Policy::Logged, is_restricted: false };
     let config = ResumedConfig { limits: ResumeLimits::default(), inner };
     quintet_resume::fuzzing::words(bytes);
     quintet_resume::fuzzing::snapshot::<Spaces, SpaceRequests>(bytes, &config);

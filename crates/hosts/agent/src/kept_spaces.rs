@@ -12,6 +12,7 @@ use quintet_contract::NodeId;
 use quintet_identity::{kept_space_cluster, kept_space_port};
 use quintet_link::{Credentials, LinkAddress};
 use quintet_membership::{KeptSpace, Member, View};
+use quintet_tuple_space::SpaceRights;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -75,7 +76,10 @@ impl KeptSpaces {
             }
         }
         // Also where it is served already: who is a member may have changed.
-        self.running.values().for_each(|running| running.space.begin());
+        for (number, running) in &self.running {
+            let space = wanted.get(number).map(|(_, space)| *space);
+            running.space.begin(space.and_then(|space| rights(view, space)));
+        }
         if is_latest {
             let folders = wanted.values().map(|(name, space)| folder_name(name, space, own));
             self.remove_others(&folders.collect::<Vec<_>>());
@@ -97,6 +101,7 @@ impl KeptSpaces {
             identities: members(view, space).map(|member| member.identity).collect(),
             max_bytes: space.max_bytes,
             max_tuples: space.max_tuples,
+            allow: rights(view, space),
             leads: self.leads(view, name, space),
             votes: self.votes(space.since(place)),
         };
@@ -181,6 +186,11 @@ fn folder_name(name: &str, space: &KeptSpace, own: NodeId) -> String {
         true => format!("{name}-{since}"),
         false => format!("{name}-{}.{since}", space.number),
     }
+}
+
+/// Who may use it, where it is for some only: all of its clients prove who they are.
+fn rights(view: &View, space: &KeptSpace) -> Option<SpaceRights> {
+    space.allowed(view).map(|identities| SpaceRights { own_machine: false, identities })
 }
 
 /// The members that keep it.

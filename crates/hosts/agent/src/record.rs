@@ -186,13 +186,16 @@ impl Record {
                 node.0
             );
         }
-        for AgentSpace { name, number, slot, replicas, max_bytes, max_tuples } in spaces {
+        for AgentSpace { name, number, slot, replicas, max_bytes, max_tuples, allow } in spaces {
             let name = quoted(name);
             let _ = write!(
                 text,
                 "\n[[space]]\nname = {name}\nnumber = {number}\nslot = {slot}\nreplicas = {replicas:?}\n\
                  max_bytes = {max_bytes}\nmax_tuples = {max_tuples}\n"
             );
+            if let Some(allow) = allow {
+                let _ = writeln!(text, "allow = {allow:?}");
+            }
         }
         text
     }
@@ -280,6 +283,7 @@ mod tests {
                 replicas: vec![3, 200, 1],
                 max_bytes: u64::MAX,
                 max_tuples: 1,
+                allow: Some(vec![1, 3]),
             }],
         }
     }

@@ -14,7 +14,7 @@ use quintet_errors::Code;
 use quintet_identity::{space_port, space_socket};
 use quintet_link::{Credentials, LinkAddress};
 use quintet_runtime::{Event, EventSink};
-use quintet_tuple_space::{CodeGrants, NotGranted, Withheld};
+use quintet_tuple_space::{CodeGrants, NotGranted, SpaceRights, Withheld};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SendError, Sender, channel};
@@ -58,6 +58,8 @@ pub struct KeptPlan {
     pub max_bytes: u64,
     /// Tuples that it holds at most.
     pub max_tuples: u64,
+    /// Who may use it, until [`ServedSpace::allow`] says otherwise; none: all members, for ever.
+    pub allow: Option<SpaceRights>,
     /// Is told which of several replicas leads whenever that changes, if one is known to: it must not wait.
     pub leads: Arc<dyn Fn(Option<u8>) + Send + Sync>,
     /// Is told when this replica of several has the log on its disk: it must not wait.
@@ -71,6 +73,9 @@ pub trait ServedSpace: Send {
 
     /// Has these, and nobody else, put what others run.
     fn grant_code(&self, grants: &CodeGrants);
+
+    /// Has these, and nobody else, use a space that is for some only.
+    fn allow(&self, rights: &SpaceRights);
 
     /// Why it has ended by itself, if it has: its disk failed, or it is no replica of the others.
     fn failure(&self) -> Option<String>;
@@ -126,9 +131,10 @@ pub(crate) struct ClusterSpace {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Whether it is to be served from now on, and who waits for that to be done, and tells of it.
+/// Whether it is to be served from now on, and for whom where it is for some only; and who waits for that to be done, and tells of it.
 struct Order {
     serve: bool,
+    allow: Option<SpaceRights>,
     done: Sender<Option<Notice>>,
 }
 
@@ -145,12 +151,12 @@ impl ClusterSpace {
         Ok(ClusterSpace { orders: Some(orders), thread: Some(thread) })
     }
 
-    /// It is served here from now on, to those who are members now; nobody waits for that.
-    pub(crate) fn begin(&self) {
+    /// It is served here from now on, to those who are members now, or to these of them; nobody waits for that.
+    pub(crate) fn begin(&self, allow: Option<SpaceRights>) {
         let (done, _) = channel();
         if let Some(orders) = &self.orders {
             // It fails only when the thread has ended, and that ends with this.
-            let _ = orders.send(Order { serve: true, done });
+            let _ = orders.send(Order { serve: true, allow, done });
         }
     }
 
@@ -158,7 +164,7 @@ impl ClusterSpace {
     pub(crate) fn follow(&self, serve: bool) -> Option<Notice> {
         let (done, is_done) = channel();
         // It fails only when the thread has ended, and that ends with this.
-        self.orders.as_ref()?.send(Order { serve, done }).ok()?;
+        self.orders.as_ref()?.send(Order { serve, allow: None, done }).ok()?;
         is_done.recv_timeout(CHANGE_LIMIT).ok().flatten()
     }
 }
@@ -193,8 +199,9 @@ impl Served {
                 false => orders.recv().map_err(|_| RecvTimeoutError::Disconnected),
             };
             match order {
-                Ok(Order { serve, done }) => {
+                Ok(Order { serve, allow, done }) => {
                     wanted = serve;
+                    self.places.kept.iter_mut().for_each(|kept| kept.allow.clone_from(&allow));
                     // Who ordered may have waited long enough.
                     if let Err(SendError(Some(notice))) = done.send(self.change(serve)) {
                         (self.told)(&notice);
@@ -221,6 +228,8 @@ impl Served {
                 let admission = self.places.admission.clone();
                 // First of all, as a connection that ends is heard until it has.
                 server.grant_code(&admission.code());
+                let kept = self.places.kept.as_ref();
+                kept.and_then(|kept| kept.allow.as_ref()).iter().for_each(|rights| server.allow(rights));
                 server.keep_connections_of(Box::new(move |identity| admission.has(identity)));
                 None
             }

@@ -50,6 +50,8 @@ pub struct StackConfig {
     pub replication: Option<ReplicatedConfig>,
     /// The limits of the named spaces. A client's are not used.
     pub spaces: SpacesConfig,
+    /// Whether spaces that outlive their server are for those alone whom the server names. No recording keeps it.
+    pub is_restricted: bool,
     /// The member of the cluster that the node is, if it is one.
     pub membership: Option<MembershipConfig>,
     /// The launcher of the node, if it has one.
@@ -113,6 +115,7 @@ impl StackConfig {
             resume: ResumeLimits::default(),
             replication: None,
             spaces: SpacesConfig::default(),
+            is_restricted: false,
             membership: None,
             launcher: None,
             isotach: None,

@@ -190,7 +190,8 @@ pub fn replicated_space(config: &StackConfig) -> Placed<Replicated<ResumedSpaces
 
 /// With what spaces are made that outlive their server, and their clients' accounts.
 fn kept_spaces(config: &StackConfig, policy: Policy) -> ResumedConfig<KeptSpaces> {
-    let inner = KeptSpaces { space: config.space, spaces: config.spaces, policy };
+    let StackConfig { space, spaces, is_restricted, .. } = *config;
+    let inner = KeptSpaces { space, spaces, policy, is_restricted };
     ResumedConfig { limits: config.resume, inner }
 }
 

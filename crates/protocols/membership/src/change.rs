@@ -2,6 +2,7 @@
 
 use crate::kept_space::{MAX_SPACE_NAME_BYTES, NewSpace};
 use crate::replacement::Replacement;
+use crate::rights::{decode_restricted, encode_restricted};
 use quintet_contract::{Identity, Incarnation, NodeId};
 use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
 
@@ -87,6 +88,7 @@ impl Encode for Change {
             Change::Promote(_) => 4,
             Change::Demote(_) => 5,
             Change::Move(..) => 6,
+            Change::AddSpace(new) if new.allow.is_some() => 11,
             Change::AddSpace(_) => 7,
             Change::RemoveSpace(..) => 8,
             Change::ReplaceReplica(_) => 9,
@@ -106,6 +108,7 @@ impl Encode for Change {
             }
             Change::Revive(_, incarnation) => sink.u64(incarnation.0),
             Change::Move(_, address) => sink.counted(address.as_bytes()),
+            Change::AddSpace(new) if new.allow.is_some() => encode_restricted(new, sink),
             Change::AddSpace(new) => new.encode(sink),
             Change::ReplaceReplica(replacement) => replacement.encode(sink),
             Change::RemoveSpace(name, number) | Change::ReplicaReady(name, number) => {
@@ -133,6 +136,7 @@ impl Decode<'_> for Change {
                 });
             }
             9 => return Replacement::decode(reader).map(Change::ReplaceReplica),
+            11 => return decode_restricted(reader).map(Change::AddSpace),
             _ => return Err(reader.invalid("change", tag, 1)),
         }
         let node = NodeId(reader.u16()?);

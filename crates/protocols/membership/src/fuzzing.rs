@@ -283,6 +283,7 @@ fn requests() -> [Request; 8] {
             replicas: vec![NodeId(1)],
             max_bytes: 1 << 20,
             max_tuples: 9,
+            allow: Some([NodeId(1)].into()),
         }),
         Request::RemoveSpace { name: "orders".to_owned(), number: 3 },
         Request::ReplaceReplica(Replacement {

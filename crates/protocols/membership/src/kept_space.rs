@@ -25,6 +25,8 @@ pub struct NewSpace {
     pub max_bytes: u64,
     /// Tuples that it holds, as well.
     pub max_tuples: u64,
+    /// The members whose programs may use it, by their numbers, which nobody ever has again; none: all.
+    pub allow: Option<BTreeSet<NodeId>>,
 }
 
 /// A space that members keep, as the view has it under its name.
@@ -40,6 +42,8 @@ pub struct KeptSpace {
     pub max_bytes: u64,
     /// Tuples that it holds, as well.
     pub max_tuples: u64,
+    /// The members whose programs may use it; none: all. One that has left counts no more, and stays in it.
+    pub allow: Option<BTreeSet<NodeId>>,
     /// Which of the replicas, counted from 0, are in the place of another member, and since when.
     pub replaced: BTreeMap<u8, Replaced>,
 }
@@ -71,7 +75,7 @@ impl View {
         for node in replicas {
             self.check_reached(*node)?;
         }
-        Ok(())
+        self.check_allowed(new.allow.as_ref())
     }
 
     /// Whether a member is there that others reach: only such a one keeps a space.
@@ -106,9 +110,9 @@ impl View {
     pub(crate) fn add_space(&mut self, new: &NewSpace) {
         let taken: BTreeSet<u16> = self.spaces.values().map(|space| space.slot).collect();
         let slot = (0..).find(|slot| !taken.contains(slot)).expect("there are few spaces");
-        let NewSpace { name, replicas, max_bytes, max_tuples } = new.clone();
+        let NewSpace { name, replicas, max_bytes, max_tuples, allow } = new.clone();
         let (number, replaced) = (self.number + 1, BTreeMap::new());
-        let kept = KeptSpace { number, slot, replicas, max_bytes, max_tuples, replaced };
+        let kept = KeptSpace { number, slot, replicas, max_bytes, max_tuples, allow, replaced };
         self.spaces.insert(name, kept);
     }
 
@@ -120,8 +124,9 @@ impl View {
     /// Whether as many members keep just that, whichever they are: of several who ask for one at once, each names its own machine first.
     pub(crate) fn keeps_as(&self, new: &NewSpace) -> bool {
         self.spaces.get(&new.name).is_some_and(|kept| {
-            let KeptSpace { replicas, max_bytes, max_tuples, .. } = kept;
-            (replicas.len(), *max_bytes, *max_tuples) == (new.replicas.len(), new.max_bytes, new.max_tuples)
+            let KeptSpace { replicas, max_bytes, max_tuples, allow, .. } = kept;
+            (replicas.len(), *max_bytes, *max_tuples, allow)
+                == (new.replicas.len(), new.max_bytes, new.max_tuples, &new.allow)
         })
     }
 }
@@ -149,6 +154,7 @@ fn replicas(reader: &mut Reader<'_>) -> Result<Vec<NodeId>, DecodeError> {
     (0..count).map(|_| Ok(NodeId(reader.u16()?))).collect()
 }
 
+/// Without who may use it: `rights.rs` has that.
 impl Encode for NewSpace {
     fn encode(&self, sink: &mut impl Sink) {
         sink.counted(self.name.as_bytes());
@@ -165,6 +171,7 @@ impl Decode<'_> for NewSpace {
             replicas: replicas(reader)?,
             max_bytes: reader.u64()?,
             max_tuples: reader.u64()?,
+            allow: None,
         })
     }
 }
@@ -195,8 +202,8 @@ pub(crate) fn decode_spaces(reader: &mut Reader<'_>) -> Result<BTreeMap<String, 
         let (number, slot) = (reader.u64()?, reader.u16()?);
         let replicas = replicas(reader)?;
         let (max_bytes, max_tuples) = (reader.u64()?, reader.u64()?);
-        let replaced = BTreeMap::new();
-        spaces.insert(name, KeptSpace { number, slot, replicas, max_bytes, max_tuples, replaced });
+        let (allow, replaced) = (None, BTreeMap::new());
+        spaces.insert(name, KeptSpace { number, slot, replicas, max_bytes, max_tuples, allow, replaced });
     }
     if spaces.is_empty() {
         return Err(reader.invalid("number of spaces", 0u8, 1));

@@ -38,6 +38,7 @@ mod membership;
 mod not_allowed;
 mod refusal;
 mod replacement;
+mod rights;
 mod view;
 
 pub use change::{Change, Entry, Joiner, MAX_ADDRESS_BYTES, MAX_NAME_BYTES};
@@ -50,4 +51,5 @@ pub use membership::Membership;
 pub use not_allowed::NotAllowed;
 pub use refusal::{Reason, Refusal};
 pub use replacement::{Replaced, Replacement};
+pub use rights::MAX_ALLOWED;
 pub use view::{FIRST_CLIENT, KEPT_CHANGES, MAX_MEMBERS, Member, View};

@@ -4,6 +4,7 @@ use crate::change::{Change, Entry, Joiner, MAX_ADDRESS_BYTES, MAX_NAME_BYTES};
 use crate::kept_space::{KeptSpace, decode_spaces, encode_spaces};
 use crate::refusal::{Reason, Refusal};
 use crate::replacement::{decode_replaced, encode_replaced};
+use crate::rights::{decode_rights, encode_rights};
 use quintet_contract::{Identity, Incarnation, NodeId};
 use quintet_raft::number;
 use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink, encode_to_vec};
@@ -19,6 +20,8 @@ pub const KEPT_CHANGES: usize = 128;
 const SPACES_FOLLOW: u32 = 1 << 31;
 /// And behind them, which of their replicas have taken another's place. Views without any are what they were before there were such.
 const REPLACED_FOLLOW: u32 = 1 << 30;
+/// And behind them, who may use which. Views where all may use all are what they were before there were rights.
+const RIGHTS_FOLLOW: u32 = 1 << 29;
 
 /// A member as the view shows it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -255,8 +258,10 @@ impl Encode for View {
         let changes = u32::try_from(self.recent.len()).expect("at most KEPT_CHANGES");
         let has_spaces = !self.spaces.is_empty();
         let has_replaced = self.spaces.values().any(|space| !space.replaced.is_empty());
+        let has_rights = self.spaces.values().any(|space| space.allow.is_some());
         let follows = |flag: u32, does: bool| if does { flag } else { 0 };
-        sink.u32(changes | follows(SPACES_FOLLOW, has_spaces) | follows(REPLACED_FOLLOW, has_replaced));
+        let spaces = follows(SPACES_FOLLOW, has_spaces) | follows(REPLACED_FOLLOW, has_replaced);
+        sink.u32(changes | spaces | follows(RIGHTS_FOLLOW, has_rights));
         for change in &self.recent {
             change.encode(sink);
         }
@@ -265,6 +270,9 @@ impl Encode for View {
         }
         if has_replaced {
             encode_replaced(&self.spaces, sink);
+        }
+        if has_rights {
+            encode_rights(&self.spaces, sink);
         }
     }
 }
@@ -285,7 +293,7 @@ impl Decode<'_> for View {
             view.members.insert(node, Member::decode(reader)?);
         }
         let changes = reader.u32()?;
-        let count = (changes & !(SPACES_FOLLOW | REPLACED_FOLLOW)) as usize;
+        let count = (changes & !(SPACES_FOLLOW | REPLACED_FOLLOW | RIGHTS_FOLLOW)) as usize;
         if count > KEPT_CHANGES {
             return Err(reader.invalid("number of changes", changes, 4));
         }
@@ -297,6 +305,9 @@ impl Decode<'_> for View {
         }
         if changes & REPLACED_FOLLOW != 0 {
             decode_replaced(&mut view.spaces, reader)?;
+        }
+        if changes & RIGHTS_FOLLOW != 0 {
+            decode_rights(&mut view.spaces, reader)?;
         }
         if view.recent.len() as u64 > number {
             return Err(reader.invalid("number of changes", view.recent.len() as u64, 4));

@@ -16,6 +16,7 @@
 //! | `named.rs` | one named space, and the table of all |
 //! | `collect_into.rs` | what goes from one into another at one instant |
 //! | `snapshot.rs` | all of them as bytes, and back |
+//! | `users.rs` | who may use any of them, where these are for some only |
 //! | `manage.rs` | what is asked of them as a whole: creating, opening, removing, listing |
 
 mod collect_into;
@@ -24,6 +25,7 @@ mod named;
 mod snapshot;
 #[cfg(test)]
 mod tests;
+mod users;
 
 use crate::codec::{
     CANCEL, FURTHER, GRANT, NAMED, NamedFront, Policy, RENEW, RETURN, SPACES, SpaceNumber, Withheld,
@@ -38,6 +40,7 @@ use quintet_contract::{
 use quintet_errors::Code;
 pub use snapshot::KeptSpaces;
 use std::collections::BTreeSet;
+use users::Users;
 
 /// The limits of the named spaces of a server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -77,23 +80,26 @@ pub struct Spaces {
     table: Table,
     /// Those who come over links. The node's own callers are not among them, and may use everything.
     clients: PeerMap<Client>,
+    /// Who may use any of them.
+    users: Users,
 }
 
 impl Spaces {
     /// The unnamed space with these limits, and no other.
     #[must_use]
     pub fn new(space: SpaceConfig, spaces: SpacesConfig) -> Spaces {
-        Spaces::kept(&KeptSpaces { space, spaces, policy: Policy::Volatile })
+        Spaces::kept(&KeptSpaces { space, spaces, policy: Policy::Volatile, is_restricted: false })
     }
 
     /// The same in a server that keeps them as the policy says. It keeps all of them so: who asks for a volatile space gets one that is kept.
     #[must_use]
     pub fn kept(config: &KeptSpaces) -> Spaces {
-        let KeptSpaces { space, spaces, policy } = *config;
+        let KeptSpaces { space, spaces, policy, is_restricted } = *config;
         Spaces {
             unnamed: Space::new(space),
             table: Table::new(space, spaces, policy),
             clients: PeerMap::new(),
+            users: Users::new(is_restricted),
         }
     }
 
@@ -125,9 +131,13 @@ impl Spaces {
         }
     }
 
-    /// What [`is_for_unnamed`](Spaces::is_for_unnamed) is not.
+    /// What [`is_for_unnamed`](Spaces::is_for_unnamed) is not, and all where not everybody may use the spaces.
     fn frame(&mut self, now: Time, from: Address, frame: Frame<'_>, out: &mut dyn Outbox) {
+        if self.users.is_restricted && self.refuse_other(from, &frame, out) {
+            return;
+        }
         match frame.kind {
+            _ if self.is_for_unnamed(&frame) => self.unnamed.handle(now, Input::Frame(from, frame), out),
             NAMED => self.frame_of_named(now, from, frame, out),
             SPACES => self.manage(now, from, &frame, out),
             FURTHER => self.collect_into(now, from, SpaceNumber::UNNAMED, &frame, out),
@@ -250,7 +260,9 @@ impl Protocol for Spaces {
     fn handle(&mut self, now: Time, input: Input<'_>, out: &mut dyn Outbox) {
         match &input {
             // Most inputs: the space's own `handle` becomes a part of this one.
-            Input::Frame(_, frame) if self.is_for_unnamed(frame) => self.unnamed.handle(now, input, out),
+            Input::Frame(_, frame) if !self.users.is_restricted && self.is_for_unnamed(frame) => {
+                self.unnamed.handle(now, input, out);
+            }
             _ => self.attend(now, input, out),
         }
     }

@@ -376,14 +376,19 @@ pub(super) fn as_table(spaces: &[SpaceInfo]) -> String {
 }
 
 fn as_lines(space: &SpaceInfo, who: &str) -> String {
+    let counted = counts(space).map(|(name, count)| format!("{name:<14} {count}\n"));
+    settings_as_lines(space, who) + &counted.concat()
+}
+
+/// What it was made with.
+fn settings_as_lines(space: &SpaceInfo, who: &str) -> String {
     let SpaceSettings { policy, max_bytes, max_tuples, .. } = &space.settings;
-    let mut lines = vec![
+    let lines = [
         format!("{:<14} {}", "space", space.name),
         format!("{:<14} {policy}", "policy"),
         format!("{:<14} {max_bytes}", "max bytes"),
         format!("{:<14} {max_tuples}", "max tuples"),
         format!("{:<14} {who}", "for"),
     ];
-    lines.extend(counts(space).iter().map(|(name, count)| format!("{name:<14} {count}")));
     lines.join("\n") + "\n"
 }

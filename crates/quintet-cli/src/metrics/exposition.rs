@@ -12,13 +12,13 @@ pub(super) const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8"
 
 /// All numbers of all parts; or which part does not answer: then nothing is told, and the scraper notes that.
 pub(super) fn page(parts: &[Part], limit: Duration) -> Result<String, String> {
-    let mut families: BTreeMap<String, Family> = BTreeMap::new();
+    let mut families: BTreeMap<String, Family<'_>> = BTreeMap::new();
     for part in parts {
         let told = (part.measure)(limit)
-            .ok_or_else(|| format!("the {} of this process has not answered within {limit:?}", part.name))?;
+            .ok_or_else(|| format!("{} of this process has not answered within {limit:?}", which(part)))?;
         for measurement in told {
             let name = family_name(&measurement);
-            families.entry(name).or_default().add(part.name, measurement);
+            families.entry(name).or_default().add(part, measurement);
         }
     }
     let mut page = String::new();
@@ -29,6 +29,13 @@ pub(super) fn page(parts: &[Part], limit: Duration) -> Result<String, String> {
         "# HELP {name} The version of this program\n# TYPE {name} gauge\n{name}{{version=\"{version}\"}} 1\n"
     );
     Ok(page)
+}
+
+fn which(part: &Part) -> String {
+    match &part.space {
+        Some(space) => format!("the space {space}"),
+        None => format!("the {}", part.name),
+    }
 }
 
 /// A counter's name says that it is one.
@@ -42,15 +49,15 @@ fn family_name(measurement: &Measurement) -> String {
 
 /// The numbers of one name, and which part has told each.
 #[derive(Default)]
-struct Family(Vec<(&'static str, Measurement)>);
+struct Family<'a>(Vec<(&'a Part, Measurement)>);
 
-impl Family {
-    fn add(&mut self, part: &'static str, measurement: Measurement) {
+impl<'a> Family<'a> {
+    fn add(&mut self, part: &'a Part, measurement: Measurement) {
         self.0.push((part, measurement));
     }
 
-    /// Names, labels and texts are this program's own: lower case words, and sentences without a backslash or a line's end, which tests see to. So
-    /// there is nothing to be escaped.
+    /// Names, labels and texts are this program's own: lower case words, and sentences without a backslash or a line's end, which tests see to. Names of spaces
+    /// have letters, digits, `-`, `_` and `.` alone. So there is nothing to be escaped.
     fn write(&self, name: &str, page: &mut String) {
         let Some((_, first)) = self.0.first() else { return };
         let kind = match first.metric.kind {
@@ -59,9 +66,10 @@ impl Family {
         };
         // Writing to text does not fail.
         let _ = write!(page, "# HELP {name} {}\n# TYPE {name} {kind}\n", first.metric.text);
-        for (part, Measurement { metric, value }) in &self.0 {
+        for (Part { name: part, space, .. }, Measurement { metric, value }) in &self.0 {
+            let space = space.iter().map(|space| format!(",space=\"{space}\"")).collect::<String>();
             let label = metric.label.map(|(label, of)| format!(",{label}=\"{of}\"")).unwrap_or_default();
-            let _ = writeln!(page, "{name}{{part=\"{part}\"{label}}} {value}");
+            let _ = writeln!(page, "{name}{{part=\"{part}\"{space}{label}}} {value}");
         }
     }
 }
@@ -79,7 +87,17 @@ mod tests {
             let told = told.as_ref()?;
             Some(told.iter().map(|(metric, value)| Measurement { metric, value: *value }).collect())
         };
-        Part { name, measure: Box::new(measure) }
+        Part { name, space: None, measure: Box::new(measure) }
+    }
+
+    #[test]
+    fn spaces_that_are_kept_tell_which_they_are() {
+        let kept = |told| Part { space: Some("orders.2".to_owned()), ..part("kept", told) };
+        let text = page(&[kept(Some(vec![(&OUT, 3)]))], Duration::ZERO).expect("all answer");
+        let frames = "quintet_x_frames_total{part=\"kept\",space=\"orders.2\",direction=\"out\"} 3\n";
+        assert!(text.contains(frames), "{text}");
+        let error = page(&[kept(None)], Duration::from_secs(1)).expect_err("it is silent");
+        assert_eq!(error, "the space orders.2 of this process has not answered within 1s");
     }
 
     #[test]

@@ -86,6 +86,25 @@ fn a_space_on_one_disk_and_one_on_three_are_created_found_listed_and_removed() {
     let unnamed: SpaceAddress = format!("quintet://{}", a.lab().display()).parse().unwrap();
     let unnamed = Lab::connect(unnamed, 0, LEASE).unwrap().space();
     assert_eq!(unnamed.count(&template!["left", ?i64]).unwrap(), 0, "another space");
+    // A space that is for some, whoever keeps it.
+    let theirs =
+        ["space", "create", "theirs", "--policy", "logged", "--allow", "a,c", "--max-tuples", "1", "--json"];
+    let made = object(&b.does(&theirs));
+    assert_eq!((&made["allow"], &made["tuples"]), (&Value::from(vec!["a", "c"]), &Value::Null), "{made}");
+    let own = ["status", "--space", "quintet://lab/theirs"];
+    b.is_refused(&own, 77, &["may not use this space"]);
+    wait_until(|| c.ask(&own).0 == 0);
+    space(&c, "theirs").out(tuple!["task", 1i64]).unwrap();
+    let full = space(&a, "theirs").out_many(&[tuple!["task", 2i64]], Some(Duration::ZERO));
+    assert_eq!(full.expect_err("it holds one").code(), Code::SpaceFull);
+    assert!(a.does(&["space", "list"]).contains("1 tuples at most; kept by b; for a, c"));
+    assert!(object(&a.does(&["scope", "theirs", "--once", "--json"]))["partitions"].is_array());
+    let a_theirs = space(&a, "theirs");
+    kill(&b);
+    b.up();
+    assert_eq!(a_theirs.count(&template!["task", ?i64]).unwrap(), 1);
+    b.is_refused(&own, 77, &["may not use this space"]);
+    a.does(&["space", "remove", "theirs"]);
     let names: Vec<Value> = listed(&c).iter().map(|space| space["name"].clone()).collect();
     assert_eq!(names, ["jobs", "orders"]);
     b.is_refused(&["leave", "b"], 65, &["keeps jobs, orders", "quintet space remove"]);
@@ -120,7 +139,10 @@ fn a_policy_that_cannot_be_met_is_refused_and_leaves_nothing() {
     );
     a.is_refused(&create("replicated=2"), 65, &["three or five"]);
     let allowed = ["space", "create", "orders", "--policy", "logged", "--allow", "a"];
-    a.is_refused(&allowed, 65, &["leave out --allow"]);
+    a.is_refused(&[&allowed[..6], &["x"]].concat(), 65, &["\"x\" is not in the cluster"]);
+    a.does(&allowed);
+    a.is_refused(&["space", "create", "orders", "--policy", "logged"], 73, &["is for a"]);
+    a.does(&["space", "remove", "orders"]);
     let as_file = ["space", "create", "agent.toml", "--policy", "logged"];
     a.is_refused(&as_file, 65, &["another name"]);
     let c = Machine::joined("c", &a);

@@ -169,6 +169,14 @@ fn an_agent_tells_of_its_cluster_and_of_the_space_while_it_serves_that() {
     assert_eq!(now["quintet_cluster_members_suspected{part=\"agent\"}"], 0);
     assert_eq!(now["quintet_launcher_processes{part=\"agent\"}"], 0);
     assert!(now["quintet_cluster_view{part=\"agent\"}"] >= 1);
+    assert!(!now.keys().any(|name| name.contains("kept")));
+    let kept = ["space", "create", "orders", "--policy", "logged", "--max-tuples", "3"];
+    assert_eq!(result(start(kept, &variables)).0, 0);
+    let now = scrape(&address);
+    assert_eq!(now["quintet_space_tuples{part=\"kept\",space=\"orders\"}"], 0);
+    assert!(now["quintet_log_syncs_total{part=\"kept\",space=\"orders\"}"] >= 1);
+    assert_eq!(result(start(["space", "remove", "orders"], &variables)).0, 0);
+    wait_until(|| !scrape(&address).keys().any(|name| name.contains("kept")));
 }
 
 #[test]

@@ -362,7 +362,7 @@ pub(super) fn clients() -> Vec<Seed> {
         ("resumes", encode_to_vec(&Reply::Resumes(Span(9)))),
     ];
     let (space, spaces) = (SpaceConfig::default(), SpacesConfig::default());
-    let kept = KeptSpaces { space, spaces, policy: Policy::Logged };
+    let kept = KeptSpaces { space, spaces, policy: Policy::Logged, is_restricted: false };
     let mut space: ResumedSpaces = Resumed::new(ResumeLimits::default(), Spaces::kept(&kept));
     let up = PeerChange::Up { incarnation: Incarnation(1), link: LinkInfo::new(LinkClass::Machine, 1 << 20) };
     let made = SpacesRequest::Create("orders".parse().expect("a name"), SpaceSettings::default());

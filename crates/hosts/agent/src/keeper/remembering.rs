@@ -77,6 +77,7 @@ fn spaces_of(view: &View) -> Vec<AgentSpace> {
         replicas: space.replicas.iter().map(|node| node.0).collect(),
         max_bytes: space.max_bytes,
         max_tuples: space.max_tuples,
+        allow: space.allow.as_ref().map(|nodes| nodes.iter().map(|node| node.0).collect()),
     });
     spaces.collect()
 }

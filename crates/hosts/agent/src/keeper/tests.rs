@@ -7,7 +7,7 @@ use quintet_link::LinkAddress;
 use quintet_membership::{KeptSpace, Member, Suspicion};
 use quintet_runtime::{Instance, Node, Services};
 use quintet_testbed::TempDir;
-use quintet_tuple_space::CodeGrants;
+use quintet_tuple_space::{CodeGrants, SpaceRights};
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::mpsc::channel;
@@ -280,6 +280,8 @@ impl ServedSpace for Served {
 
     fn grant_code(&self, _: &CodeGrants) {}
 
+    fn allow(&self, _: &SpaceRights) {}
+
     fn failure(&self) -> Option<String> {
         None
     }
@@ -308,8 +310,9 @@ fn a_view_that_could_not_be_written_down_is_not_followed_with_the_spaces_that_it
     let folder = TempDir::new().expect("a temporary directory");
     let mut keeper = keeper(folder.path(), 4, Arc::new(|_| {}));
     let mut with_space = view(5, &[0, 1]);
-    let (replicas, replaced) = (vec![NodeId(0)], BTreeMap::new());
-    let space = KeptSpace { number: 5, slot: 0, replicas, max_bytes: 1 << 20, max_tuples: 100, replaced };
+    let (replicas, allow, replaced) = (vec![NodeId(0)], None, BTreeMap::new());
+    let (max_bytes, max_tuples) = (1 << 20, 100);
+    let space = KeptSpace { number: 5, slot: 0, replicas, max_bytes, max_tuples, allow, replaced };
     with_space.spaces.insert("orders".to_owned(), space);
 
     let full = keeper.folder.join(".agent.toml.new");

@@ -4,6 +4,7 @@ use super::{JOIN, LEAVE, SPACE, VIEW, WATCH};
 use crate::change::{MAX_ADDRESS_BYTES, MAX_NAME_BYTES};
 use crate::kept_space::{MAX_SPACE_NAME_BYTES, NewSpace};
 use crate::replacement::Replacement;
+use crate::rights::{decode_restricted, encode_restricted};
 use quintet_contract::{Identity, Kind, NodeId, Span};
 use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
 
@@ -115,6 +116,7 @@ fn of_space(reader: &mut Reader<'_>) -> Result<Request, DecodeError> {
         1 => Request::AddSpace(NewSpace::decode(reader)?),
         2 => Request::ReplaceReplica(Replacement::decode(reader)?),
         3 => Request::ReplicaReady { name: name(reader)?, since: reader.u64()? },
+        4 => Request::AddSpace(decode_restricted(reader)?),
         other => return Err(reader.invalid("request about a space", other, 1)),
     })
 }
@@ -131,6 +133,10 @@ impl Encode for Request {
                 sink.u64(*ticket);
             }
             Request::Leave { node } => sink.u16(node.0),
+            Request::AddSpace(new) if new.allow.is_some() => {
+                sink.u8(4);
+                encode_restricted(new, sink);
+            }
             Request::AddSpace(new) => {
                 sink.u8(1);
                 new.encode(sink);

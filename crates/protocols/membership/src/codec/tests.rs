@@ -4,6 +4,7 @@ use crate::change::{Change, Entry, Joiner};
 use crate::kept_space::{MAX_KEPT_SPACES, NewSpace};
 use crate::refusal::{Reason, Refusal};
 use crate::replacement::Replacement;
+use crate::rights::MAX_ALLOWED;
 use crate::view::{KEPT_CHANGES, MAX_MEMBERS, View};
 use proptest::prelude::*;
 use quintet_contract::limits::MAX_PAYLOAD_BYTES;
@@ -40,6 +41,7 @@ fn longest() -> View {
             replicas: (0..5).map(NodeId).collect(),
             max_bytes: u64::MAX,
             max_tuples: u64::MAX,
+            allow: Some(view.members.keys().copied().take(MAX_ALLOWED).collect()),
         });
     }
     view
@@ -75,6 +77,14 @@ fn requests_and_answers_come_back() {
             replicas: vec![NodeId(1), NodeId(65_535), NodeId(0)],
             max_bytes: u64::MAX,
             max_tuples: 7,
+            allow: None,
+        }),
+        Request::AddSpace(NewSpace {
+            name: "theirs".to_owned(),
+            replicas: vec![NodeId(1)],
+            max_bytes: 1,
+            max_tuples: 7,
+            allow: Some([NodeId(0), NodeId(65_535)].into()),
         }),
         Request::RemoveSpace { name: "orders".to_owned(), number: u64::MAX },
         Request::ReplaceReplica(Replacement {

@@ -102,7 +102,7 @@ fn a_cluster_has_so_many_members_and_no_more() {
 
 fn space(name: &str, replicas: &[u16]) -> NewSpace {
     let replicas = replicas.iter().copied().map(NodeId).collect();
-    NewSpace { name: name.to_owned(), replicas, max_bytes: 1 << 20, max_tuples: 0 }
+    NewSpace { name: name.to_owned(), replicas, max_bytes: 1 << 20, max_tuples: 0, allow: None }
 }
 
 /// A view with members 0 to 5, of whom the last is reached by nobody.
@@ -230,4 +230,29 @@ fn a_view_that_says_that_spaces_follow_and_has_none_is_refused() {
     assert!(View::decode_all(&bytes).is_err());
     bytes[at + 3] = 0;
     assert_eq!(View::decode_all(&bytes), Ok(view));
+}
+
+#[test]
+fn a_space_is_for_members_that_are_named() {
+    let mut view = six();
+    let of = |name: &str, allow: &[u16]| {
+        let allow = Some(allow.iter().copied().map(NodeId).collect());
+        Change::AddSpace(NewSpace { allow, ..space(name, &[1, 2, 3]) })
+    };
+    let many: Vec<u16> = (0..33).collect();
+    for allow in [&[][..], &[0, 9], &many] {
+        assert_eq!(why(&view, &of("a", allow)), Some(Reason::BadReplicas), "{allow:?}");
+    }
+    assert!(apply(&mut view, of("a", &[4, 0])));
+    assert!(apply(&mut view, Change::AddSpace(space("b", &[0]))));
+    assert_eq!(view.spaces["b"].allowed(&view), None);
+    let identities = |view: &View| view.spaces["a"].allowed(view);
+    let of_members = [NodeId(0), NodeId(4)].map(|node| view.members[&node].identity);
+    assert_eq!(identities(&view), Some(of_members.into()));
+    assert_eq!(View::decode_all(&encode_to_vec(&view)), Ok(view.clone()));
+    assert!(apply(&mut view, Change::Remove(NodeId(4))));
+    assert_eq!(identities(&view), Some(of_members[..1].iter().copied().collect()), "it counts no more");
+    let same = NewSpace { allow: Some([NodeId(0), NodeId(4)].into()), ..space("a", &[0, 1, 2]) };
+    assert!(view.keeps_as(&same));
+    assert!(!view.keeps_as(&space("a", &[1, 2, 3])), "that is for all");
 }

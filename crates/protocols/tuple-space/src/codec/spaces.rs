@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! request   what u8: 0 create, 1 open, 2 remove, 3 list | name: length u32, text | of a creation the settings, to the end
+//!           4 allow | who follows
 //!           of a listing, the name is the one after which the page begins: empty for the first
 //! settings  policy u8, copies u8 | bytes at most u64, tuples at most u64 (0: the server's default) | who may use it
 //! who       u8: 0 everybody, then nothing; 1 who follows: own machine u8, number u32, of each identity 32 bytes, in their order
@@ -14,10 +15,11 @@
 //! their sender ([`RENEW`](super::RENEW)), go to all spaces at once and are not wrapped.
 
 use super::RequestView;
+use bytes::Bytes;
 use core::fmt;
 use core::str::FromStr;
-use quintet_contract::{Identity, Kind, LinkClass, LinkInfo, limits};
-use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
+use quintet_contract::{Identity, Kind, LinkClass, LinkInfo, OwnedFrame, Token, limits};
+use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink, encode_to_vec};
 use std::collections::BTreeSet;
 
 /// Names a space as long as its server lives: no other gets the number of one that was removed. 0 is the unnamed space.
@@ -139,6 +141,14 @@ impl SpaceRights {
     /// Identities that may be named.
     pub const MAX_IDENTITIES: usize = 128;
 
+    /// The frame by which a caller of the server's own node says that these may use spaces that are for some only.
+    #[must_use]
+    pub fn frame(&self, token: Token) -> OwnedFrame {
+        let mut body = encode_to_vec(&super::Settled(0));
+        SpacesRequest::Allow(self.clone()).encode(&mut body);
+        OwnedFrame { kind: super::SPACES, token, body: body.into(), bulk: Bytes::new() }
+    }
+
     /// Whether who is at the other end of this link may.
     #[must_use]
     pub fn admit(&self, link: &LinkInfo) -> bool {
@@ -214,6 +224,9 @@ pub enum SpacesRequest {
         /// The last name that was seen.
         after: Option<SpaceName>,
     },
+    /// From now on these may use spaces that are for some only ([`KeptSpaces::is_restricted`](crate::KeptSpaces::is_restricted)), and nobody else. A caller of the
+    /// server's own node says it.
+    Allow(SpaceRights),
 }
 
 /// The longest row of a page, and the longest request.
@@ -318,11 +331,17 @@ impl Encode for SpaceSettings {
         sink.u64(self.max_bytes);
         sink.u64(self.max_tuples);
         sink.u8(self.allow.is_some().into());
-        if let Some(SpaceRights { own_machine, identities }) = &self.allow {
-            sink.u8((*own_machine).into());
-            sink.u32(u32::try_from(identities.len()).unwrap_or(u32::MAX));
-            identities.iter().for_each(|identity| sink.bytes(&identity.0));
+        if let Some(rights) = &self.allow {
+            rights.encode(sink);
         }
+    }
+}
+
+impl Encode for SpaceRights {
+    fn encode(&self, sink: &mut impl Sink) {
+        sink.u8(self.own_machine.into());
+        sink.u32(u32::try_from(self.identities.len()).unwrap_or(u32::MAX));
+        self.identities.iter().for_each(|identity| sink.bytes(&identity.0));
     }
 }
 
@@ -372,6 +391,10 @@ impl Encode for SpacesRequest {
                 sink.u8(3);
                 sink.counted(after.as_ref().map_or("", SpaceName::as_str).as_bytes());
             }
+            SpacesRequest::Allow(rights) => {
+                sink.u8(4);
+                rights.encode(sink);
+            }
         }
     }
 }
@@ -383,6 +406,7 @@ impl Decode<'_> for SpacesRequest {
             1 => SpacesRequest::Open(SpaceName::decode(reader)?),
             2 => SpacesRequest::Remove(SpaceName::decode(reader)?),
             3 => SpacesRequest::List { after: optional_name(reader)? },
+            4 => SpacesRequest::Allow(SpaceRights::decode(reader)?),
             other => return Err(reader.invalid("what is asked of the spaces", other, 1)),
         })
     }

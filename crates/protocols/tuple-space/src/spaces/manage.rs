@@ -20,6 +20,7 @@ impl Spaces {
             Ok(SpacesRequest::Open(name)) => self.open(now, from, &name, out),
             Ok(SpacesRequest::Remove(name)) => self.remove(from, &name, out),
             Ok(SpacesRequest::List { after }) => Ok(Some(self.list(after.as_ref()))),
+            Ok(SpacesRequest::Allow(rights)) => self.allow(from, rights).map(|()| None),
             Err(error) => Err((Code::Malformed, error.to_string())),
         };
         match done {
@@ -98,6 +99,7 @@ impl Space {
             Ok(SpacesRequest::Open(name) | SpacesRequest::Remove(name)) => {
                 (Code::NoSuchSpace, format!("{name}; {why}"))
             }
+            Ok(SpacesRequest::Allow(_)) => (Code::BadValue, format!("nobody is to be named: {why}")),
             Err(error) => (Code::Malformed, error.to_string()),
         };
         self.refuse(from, frame.token, code, text, out);

@@ -4,11 +4,13 @@
 //! the unnamed space: length u64, its state | the number given last u32
 //! n u32 | n named spaces, by number: number u32, name, settings, length u64, its state
 //! n u32 | n clients, by address: address u32, how it came up: incarnation u64, its link; n u32 | n numbers of spaces that it has used u32
+//! and, of spaces that are for some only, for whom, as it was said last: own machine u8, n u32 | n identities
 //! ```
 
 use super::named::Table;
+use super::users::Users;
 use super::{Client, Spaces, SpacesConfig};
-use crate::codec::{Policy, SpaceName, SpaceNumber, SpaceSettings};
+use crate::codec::{Policy, SpaceName, SpaceNumber, SpaceRights, SpaceSettings};
 use crate::{Space, SpaceConfig};
 use quintet_contract::{Address, Incarnation, LinkInfo, PeerChange, PeerMap, Snapshot, SnapshotError};
 use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
@@ -17,6 +19,7 @@ use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
 ///
 /// ```text
 /// the unnamed space's limits | named spaces u32, their bytes u64 | policy: 1 u8, 0 u8 logged; 2 u8 and copies u8 replicated
+/// and where they are for some only: 1 u8
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct KeptSpaces {
@@ -26,6 +29,9 @@ pub struct KeptSpaces {
     pub spaces: SpacesConfig,
     /// What keeps them all.
     pub policy: Policy,
+    /// Whether they are for those alone whom a caller of the server's own node names ([`SpacesRequest::Allow`](crate::SpacesRequest::Allow)); else everybody may use them
+    /// who is let in.
+    pub is_restricted: bool,
 }
 
 impl Encode for KeptSpaces {
@@ -34,6 +40,9 @@ impl Encode for KeptSpaces {
         sink.u32(self.spaces.max_spaces);
         sink.u64(self.spaces.max_bytes);
         self.policy.encode(sink);
+        if self.is_restricted {
+            sink.u8(1);
+        }
     }
 }
 
@@ -41,7 +50,10 @@ impl Decode<'_> for KeptSpaces {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let space = SpaceConfig::decode(reader)?;
         let spaces = SpacesConfig { max_spaces: reader.u32()?, max_bytes: reader.u64()? };
-        Ok(KeptSpaces { space, spaces, policy: Policy::decode(reader)? })
+        let policy = Policy::decode(reader)?;
+        // What was written before there were rights ends here.
+        let is_restricted = reader.left() > 0 && reader.flag("whether rights follow")?;
+        Ok(KeptSpaces { space, spaces, policy, is_restricted })
     }
 }
 
@@ -51,7 +63,7 @@ impl Snapshot for Spaces {
     const BEHAVIOUR: u32 = Space::BEHAVIOUR * 256 + 1;
 
     fn save(&self, bytes: &mut Vec<u8>) {
-        let Spaces { unnamed, table, clients } = self;
+        let Spaces { unnamed, table, clients, users } = self;
         save_space(unnamed, bytes);
         bytes.u32(table.last());
         bytes.u32(count(table.named().len()));
@@ -63,6 +75,9 @@ impl Snapshot for Spaces {
         }
         bytes.u32(count(clients.len()));
         clients.iter().for_each(|(address, client)| save_client(address, client, bytes));
+        if users.is_restricted {
+            users.allowed.encode(bytes);
+        }
     }
 
     fn restore(config: &KeptSpaces, bytes: &[u8]) -> Result<Self, SnapshotError> {
@@ -74,8 +89,12 @@ impl Snapshot for Spaces {
             read_named(&mut table, &mut reader)?;
         }
         let clients = read_clients(&table, &mut reader).map_err(told)?;
+        let mut users = Users::new(config.is_restricted);
+        if users.is_restricted {
+            users.allowed = SpaceRights::decode(&mut reader).map_err(told)?;
+        }
         reader.finish().map_err(told)?;
-        Ok(Spaces { unnamed, table, clients })
+        Ok(Spaces { unnamed, table, clients, users })
     }
 }
 

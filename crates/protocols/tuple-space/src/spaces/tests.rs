@@ -109,9 +109,13 @@ impl Bench {
 
     /// Such a server that keeps its spaces in this way; those that are kept come back from their bytes before every input.
     fn of(policy: Policy) -> Bench {
+        Bench::with(policy, false)
+    }
+
+    fn with(policy: Policy, is_restricted: bool) -> Bench {
         let spaces = SpacesConfig { max_spaces: 3, max_bytes: 10_000 };
         let space = SpaceConfig { max_bytes: 1_000, ..SpaceConfig::default() };
-        let config = KeptSpaces { space, spaces, policy };
+        let config = KeptSpaces { space, spaces, policy, is_restricted };
         let moves = (policy != Policy::Volatile).then_some(config);
         let (link, told) = (Link::default(), Vec::new());
         let mut bench = Bench { spaces: Spaces::kept(&config), now: Time::ZERO, link, told, moves };

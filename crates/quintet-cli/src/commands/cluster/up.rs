@@ -13,7 +13,7 @@ use crate::telemetry::TelemetryArguments;
 use clap::Args;
 use quintet::{
     CodeGrants, CodeWatch, Error, Event, Identity, LinkConfig, LogNews, LogSink, Replication, ServeConfig,
-    Server, ServerMeter, SpaceLog,
+    Server, ServerMeter, SpaceLog, SpaceRights,
 };
 use quintet_agent::log::{LONGEST, LineFile, Log};
 use quintet_agent::{
@@ -27,6 +27,7 @@ use rustix::stdio::dup2_stderr;
 use serde_json::json;
 use signal_hook::consts::SIGXFSZ;
 use signal_hook::flag;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -126,7 +127,7 @@ fn stay(folder: &Path, arguments: &Arguments) -> Result<ExitCode, Error> {
     let handle = agent.handle();
     on_interrupt(move |_| handle.end())?;
     let url = metrics.url();
-    metrics.answer(parts(&agent, serving))?;
+    metrics.answer_with(parts(&agent, serving.clone()), move || serving.kept())?;
     announcement.prepare(agent.record(), &agent.listening().to_string(), url.as_deref(), arguments.json);
     let late = Arc::clone(&announcement);
     thread::spawn(move || {
@@ -274,21 +275,20 @@ fn space(settings: &Settings, serving: &Serving) -> Result<StartSpace, Error> {
         let SpacePlan { places, cluster, events, code, refused, kept } = plan;
         let (events, code) = (Some(events), Some(CodeWatch { grants: code, refused }));
         let config = ServeConfig { cluster, space, spaces, link, events, code, ..ServeConfig::default() };
-        let served: Box<dyn ServedSpace> = match kept {
-            Some(kept) => Box::new(Served(Server::start_at(&places, &keeping(config, &kept))?, None)),
-            None => {
-                let server = Server::start_at(&places, &config)?;
-                serving.set(Some(server.meter()));
-                Box::new(Served(server, Some(serving.clone())))
+        let served = match kept {
+            Some(kept) => {
+                Served::new(Server::start_at(&places, &keeping(config, &kept))?, Some(kept.name), &serving)
             }
+            None => Served::new(Server::start_at(&places, &config)?, None, &serving),
         };
-        Ok(served)
+        Ok(Box::new(served) as Box<dyn ServedSpace>)
     }))
 }
 
 /// The same for a space that this machine keeps on its disk, by itself or with others.
 fn keeping(mut config: ServeConfig, kept: &KeptPlan) -> ServeConfig {
     (config.space.max_bytes, config.space.max_tuples) = (kept.max_bytes, kept.max_tuples);
+    config.allow.clone_from(&kept.allow);
     let votes = Arc::clone(&kept.votes);
     let log_told: LogSink = Arc::new(move |news| {
         if *news == LogNews::Votes {
@@ -305,49 +305,73 @@ fn keeping(mut config: ServeConfig, kept: &KeptPlan) -> ServeConfig {
 /// What of this agent tells metrics: the space only while this machine serves it.
 fn parts(agent: &Agent, serving: Serving) -> Vec<Part> {
     let agent = agent.handle();
-    let of_space = move |limit| match serving.get() {
+    let of_space = move |limit| match serving.own() {
         Some(meter) => meter.measure(limit),
         None => Some(Vec::new()),
     };
     vec![
-        Part { name: "agent", measure: Box::new(move |limit| agent.measure(limit)) },
-        Part { name: "space", measure: Box::new(of_space) },
+        Part { name: "agent", space: None, measure: Box::new(move |limit| agent.measure(limit)) },
+        Part { name: "space", space: None, measure: Box::new(of_space) },
     ]
 }
 
-/// The cluster's space while this machine serves it.
+/// The spaces that this machine serves: the cluster's under no name, and those that it keeps.
 #[derive(Clone, Default)]
-struct Serving(Arc<Mutex<Option<ServerMeter>>>);
+struct Serving(Arc<Mutex<BTreeMap<Option<String>, ServerMeter>>>);
 
 impl Serving {
-    fn set(&self, meter: Option<ServerMeter>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = meter;
+    fn meters(&self) -> MutexGuard<'_, BTreeMap<Option<String>, ServerMeter>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn get(&self) -> Option<ServerMeter> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// The cluster's space, if this machine serves it.
+    fn own(&self) -> Option<ServerMeter> {
+        self.meters().get(&None).cloned()
+    }
+
+    /// What tells metrics of the spaces that are kept.
+    fn kept(&self) -> Vec<Part> {
+        let meters = self.meters();
+        let kept = meters.iter().filter_map(|(name, meter)| Some(Part::kept(name.clone()?, meter.clone())));
+        kept.collect()
     }
 }
 
-/// A space that is served; what tells metrics of it, if anything does.
-struct Served(Server, Option<Serving>);
+/// A space that is served.
+struct Served {
+    server: Server,
+    /// What it is called, if it is kept.
+    name: Option<String>,
+    serving: Serving,
+}
+
+impl Served {
+    fn new(server: Server, name: Option<String>, serving: &Serving) -> Served {
+        serving.meters().insert(name.clone(), server.meter());
+        Served { server, name, serving: serving.clone() }
+    }
+}
 
 impl Drop for Served {
     fn drop(&mut self) {
-        self.1.iter().for_each(|serving| serving.set(None));
+        self.serving.meters().remove(&self.name);
     }
 }
 
 impl ServedSpace for Served {
     fn keep_connections_of(&self, is_member: Box<dyn Fn(&Identity) -> bool + Send>) {
-        self.0.keep_connections_of(is_member);
+        self.server.keep_connections_of(is_member);
     }
 
     fn grant_code(&self, grants: &CodeGrants) {
-        self.0.grant_code(grants);
+        self.server.grant_code(grants);
+    }
+
+    fn allow(&self, rights: &SpaceRights) {
+        self.server.allow(rights);
     }
 
     fn failure(&self) -> Option<String> {
-        self.0.failure().map(|error| error.text().to_owned())
+        self.server.failure().map(|error| error.text().to_owned())
     }
 }

@@ -32,6 +32,6 @@ impl JobCounts {
             let values = counts.iter().map(|count| count.load(Ordering::Relaxed));
             Some(METRICS.iter().zip(values).map(|(metric, value)| Measurement { metric, value }).collect())
         };
-        Part { name: "job", measure: Box::new(measure) }
+        Part { name: "job", space: None, measure: Box::new(measure) }
     }
 }

@@ -1,11 +1,12 @@
 //! Named spaces that the machines of a cluster keep on their disks: agreed among the machines, served by their agents.
 
-use super::{CreateArguments, NameArguments, Which, as_json, as_lines};
+use super::{CreateArguments, NameArguments, Which, as_json, as_lines, counts, rights, settings_as_lines};
+use crate::activity::bytes;
 use crate::commands::cluster::refused;
 use crate::output::{print, print_json};
 use quintet::{
-    Code, Error, KeptSpace, Lab, Policy, SpaceAddress, SpaceInfo, SpaceName, SpaceNumber, SpaceSettings,
-    State,
+    Code, Error, KeptSpace, Lab, Policy, SpaceAddress, SpaceInfo, SpaceName, SpaceNumber, SpaceRights,
+    SpaceSettings, State,
 };
 use quintet_agent::{AgentError, Client, Record};
 use quintet_contract::NodeId;
@@ -59,16 +60,11 @@ impl Cluster {
     /// As of [`KeptSpaces::create`].
     pub(super) fn create(&self, create: &CreateArguments) -> Result<(), Error> {
         let CreateArguments { name, which, .. } = create;
-        if !create.allow.is_empty() {
-            let text = format!(
-                "a space that is {} is for all machines of the cluster: leave out --allow",
-                create.policy
-            );
-            return Err(Error::new(Code::BadValue, text));
-        }
+        // Its clients prove who they are, also on the machines that keep it.
+        let allow = rights(create)?.map(|rights| SpaceRights { own_machine: false, ..rights });
         let own = SpaceAddress::Cluster(self.folder.to_string_lossy().into_owned());
         let volatile = || which.space.lab_at(own).and_then(|lab| lab.spaces());
-        which.space.kept_spaces(&self.folder)?.create(name, &create.settings(None), volatile)?;
+        which.space.kept_spaces(&self.folder)?.create(name, &create.settings(allow), volatile)?;
         self.show(which, name)
     }
 
@@ -89,15 +85,26 @@ impl Cluster {
             return Err(Error::new(Code::NoSuchSpace, format!("{name} was removed meanwhile")));
         };
         let machines = self.machine_names();
-        let state = self.connect(which, name.as_str())?.space().status()?;
-        let info = info(name, &kept, &state);
+        let state = match self.connect(which, name.as_str()).and_then(|lab| lab.space().status()) {
+            Err(error) if kept.allow.is_some() && error.code() == Code::NotAllowed => None,
+            state => Some(state?),
+        };
+        let info = info(name, &kept, &state.clone().unwrap_or_default());
+        let is_known = state.is_some();
         if which.json {
             let mut object = as_json(&info, &BTreeMap::new());
-            object["machines"] = json!(named(&kept, &machines));
+            if !is_known {
+                counts(&info).iter().for_each(|(count, _)| object[*count] = Value::Null);
+            }
+            object["machines"] = json!(named(&kept.replicas, &machines));
+            object["allow"] = json!(kept.allow.as_deref().map(|nodes| named(nodes, &machines)));
             print_json(&object)?;
         } else {
-            let lines = as_lines(&info, "all machines of the cluster");
-            print(&format!("{lines}{:<14} {}\n", "machines", named(&kept, &machines).join(", ")))?;
+            let lines = match is_known {
+                true => as_lines(&info, &users(&kept, &machines)),
+                false => settings_as_lines(&info, &users(&kept, &machines)),
+            };
+            print(&format!("{lines}{:<14} {}\n", "machines", named(&kept.replicas, &machines).join(", ")))?;
         }
         Ok(())
     }
@@ -118,7 +125,8 @@ impl Cluster {
         let one = |kept: &AgentSpace| {
             json!({
                 "name": kept.name, "policy": policy(kept).to_string(), "max_bytes": kept.max_bytes,
-                "max_tuples": kept.max_tuples, "machines": named(kept, &machines),
+                "max_tuples": kept.max_tuples, "machines": named(&kept.replicas, &machines),
+                "allow": kept.allow.as_deref().map(|nodes| named(nodes, &machines)),
             })
         };
         Ok(self.spaces()?.iter().map(one).collect())
@@ -131,8 +139,14 @@ impl Cluster {
     pub(super) fn as_table(&self) -> Result<String, Error> {
         let (machines, spaces) = (self.machine_names(), self.spaces()?);
         let row = |kept: &AgentSpace| {
-            let (policy, machines) = (policy(kept).to_string(), named(kept, &machines).join(", "));
-            format!("{:<24} {policy:<12} kept by {machines}\n", kept.name)
+            let whom =
+                kept.allow.as_ref().map_or_else(String::new, |_| format!("; for {}", users(kept, &machines)));
+            let (policy, machines) = (policy(kept).to_string(), named(&kept.replicas, &machines).join(", "));
+            let (size, tuples) = (bytes(kept.max_bytes), kept.max_tuples);
+            format!(
+                "{:<24} {policy:<12} {size}, {tuples} tuples at most; kept by {machines}{whom}\n",
+                kept.name
+            )
         };
         Ok(spaces.iter().map(row).collect())
     }
@@ -142,10 +156,16 @@ fn policy(kept: &AgentSpace) -> Policy {
     KeptSpace::from(kept.clone()).policy
 }
 
-/// What the machines are called that keep it.
-fn named(kept: &AgentSpace, machines: &BTreeMap<NodeId, String>) -> Vec<String> {
+/// What these machines are called.
+fn named(nodes: &[u16], machines: &BTreeMap<NodeId, String>) -> Vec<String> {
     let name = |node: &u16| machines.get(&NodeId(*node)).cloned().unwrap_or_else(|| format!("node {node}"));
-    kept.replicas.iter().map(name).collect()
+    nodes.iter().map(name).collect()
+}
+
+/// Whose programs may use it, in words.
+fn users(kept: &AgentSpace, machines: &BTreeMap<NodeId, String>) -> String {
+    let all = || "all machines of the cluster".to_owned();
+    kept.allow.as_deref().map_or_else(all, |nodes| named(nodes, machines).join(", "))
 }
 
 /// As a server tells of its named spaces.

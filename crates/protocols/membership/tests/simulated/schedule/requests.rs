@@ -36,7 +36,8 @@ impl Schedule {
             None => {
                 self.identities += 1;
                 let (name, replicas) = (format!("s{}", self.identities), self.replicas());
-                Request::AddSpace(NewSpace { name, replicas, max_bytes: 0, max_tuples: 0 })
+                let allow = self.random.chance(300_000).then(|| [NodeId(self.any())].into());
+                Request::AddSpace(NewSpace { name, replicas, max_bytes: 0, max_tuples: 0, allow })
             }
         }
     }

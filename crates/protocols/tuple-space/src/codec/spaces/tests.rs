@@ -25,12 +25,14 @@ fn names_have_a_stated_alphabet_and_length() {
 fn settings() -> impl Strategy<Value = SpaceSettings> {
     let policy =
         prop_oneof![Just(Policy::Volatile), Just(Policy::Logged), (1u8..).prop_map(Policy::Replicated),];
-    let identities = prop::collection::btree_set(any::<[u8; 32]>().prop_map(Identity), 0..5);
-    let rights = (any::<bool>(), identities)
-        .prop_map(|(own_machine, identities)| SpaceRights { own_machine, identities });
-    (policy, any::<u64>(), any::<u64>(), prop::option::of(rights)).prop_map(
+    (policy, any::<u64>(), any::<u64>(), prop::option::of(rights())).prop_map(
         |(policy, max_bytes, max_tuples, allow)| SpaceSettings { policy, max_bytes, max_tuples, allow },
     )
+}
+
+fn rights() -> impl Strategy<Value = SpaceRights> {
+    let identities = prop::collection::btree_set(any::<[u8; 32]>().prop_map(Identity), 0..5);
+    (any::<bool>(), identities).prop_map(|(own_machine, identities)| SpaceRights { own_machine, identities })
 }
 
 fn requests() -> impl Strategy<Value = SpacesRequest> {
@@ -40,6 +42,7 @@ fn requests() -> impl Strategy<Value = SpacesRequest> {
         named.clone().prop_map(SpacesRequest::Open),
         named.clone().prop_map(SpacesRequest::Remove),
         prop::option::of(named).prop_map(|after| SpacesRequest::List { after }),
+        rights().prop_map(SpacesRequest::Allow),
     ]
 }
 

@@ -57,3 +57,37 @@ fn bytes_that_are_no_spaces_are_refused() {
     let fewer = Spaces::restore(&config, &bytes).expect("what was promised is kept under other limits");
     assert_eq!(fewer.table.named().len(), 1);
 }
+
+#[test]
+fn spaces_that_are_for_some_are_for_nobody_else() {
+    let mut bench = Bench::with(Policy::Logged, true);
+    let grants = CodeGrants { own_machine: true, identities: BTreeSet::new() };
+    bench.ask(OWN, 1, 0, Request::Grant { grants: &grants });
+    let rights = |who: &[u16]| SpaceRights {
+        own_machine: false,
+        identities: who.iter().map(|who| identity(*who)).collect(),
+    };
+    let is_refused = |sent: &[Sent]| refused(&sent[0].2).0 == Code::NotAllowed;
+    assert!(is_refused(&bench.out(MEMBER, 1, 0, 1)), "nobody was named so far");
+    let own = SpacesRequest::Allow(rights(&[OTHER]));
+    assert_eq!(refused(&bench.manage(OTHER, &own)).0, Code::NotAllowed, "it names itself");
+    assert_eq!(bench.manage(OWN, &SpacesRequest::Allow(rights(&[MEMBER]))), Answer::Done);
+    let a = bench.create("a", of_bytes(1_000));
+    for (token, space) in [(1, 0), (2, a)] {
+        assert_eq!(bench.out(MEMBER, token, space, 1), [(MEMBER, token, Answer::Done)]);
+        for who in [OTHER, LOCAL] {
+            bench.told.clear();
+            assert!(is_refused(&bench.out(who, 5, space, 1)));
+            assert_eq!(bench.told.len(), 1, "who watches over it is told");
+        }
+    }
+    for asked in [SpacesRequest::Open(name("a")), SpacesRequest::List { after: None }] {
+        assert_eq!(refused(&bench.manage(OTHER, &asked)).0, Code::NotAllowed);
+    }
+    assert_eq!(bench.ask(OTHER, 5, 0, Request::Renew), [], "it is not answered, whoever asks");
+    assert_eq!(bench.manage(OWN, &SpacesRequest::Allow(rights(&[OTHER]))), Answer::Done);
+    assert!(is_refused(&bench.out(MEMBER, 3, 0, 2)));
+    assert_eq!(bench.take(OTHER, 6, 0, Wait::AtOnce), [(OTHER, 6, tuple_of(1))]);
+    let open = &mut Bench::of(Policy::Logged);
+    assert_eq!(refused(&open.manage(OWN, &own)).0, Code::BadValue, "those are for everybody");
+}

@@ -1,6 +1,8 @@
 //! Random runs, in which the manager must answer as the model does.
 
 mod asking;
+#[cfg(feature = "seeded-defects")]
+mod defects;
 mod steps;
 
 use super::bench::{Bench, Sent};
@@ -462,45 +464,4 @@ fn the_manager_answers_as_the_model_does_while_indexes_are_built() {
     let (half_built, scanned) = (half_built.get(), scanned.get());
     assert!(half_built > 300, "{half_built} runs had a request wait for an index");
     assert!(scanned > 150, "{scanned} runs had a request that had to go on in another turn");
-}
-
-/// The comparison finds every defect that is built in on purpose, by the answers alone.
-#[cfg(feature = "seeded-defects")]
-#[test]
-fn every_seeded_defect_is_found() {
-    use crate::Defect::{
-        CollectedStays, CreditCountedTwice, GroupEndsHalf, LeaseNeverReturned, PageReturnsInPart,
-    };
-    use crate::Defect::{
-        ExpiredReturns, ExpiredStays, ExpiresEarly, ReplacementNotOffered, ReturnNotWatched,
-        SelectWaitsForFirst, WitnessNotChecked,
-    };
-    use crate::Defect::{LostBetweenRemovalAndReply, LostWakeUp, MissedEventsNotTold, ReplacedStays};
-    for defect in [
-        LostWakeUp,
-        LeaseNeverReturned,
-        CreditCountedTwice,
-        LostBetweenRemovalAndReply,
-        WitnessNotChecked,
-        GroupEndsHalf,
-        SelectWaitsForFirst,
-        ReplacementNotOffered,
-        ReplacedStays,
-        CollectedStays,
-        PageReturnsInPart,
-        ReturnNotWatched,
-        MissedEventsNotTold,
-        ExpiredStays,
-        ExpiredReturns,
-        ExpiresEarly,
-    ] {
-        let settings =
-            ProptestConfig { cases: 50_000, failure_persistence: None, ..ProptestConfig::default() };
-        let found = proptest::test_runner::TestRunner::new(settings).run(&steps(), |steps| {
-            let mut pair = Pair::new(SpaceConfig { defect: Some(defect), ..config() });
-            pair.bench.verifies = false;
-            compare(&mut pair, &steps)
-        });
-        assert!(found.is_err(), "{defect:?} was not found");
-    }
 }

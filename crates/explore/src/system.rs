@@ -59,6 +59,11 @@ pub trait System {
         PORT_USER
     }
 
+    /// The same where it is not one for all. Default: what [`port`](System::port) says.
+    fn port_of(&self, _node: NodeId) -> Port {
+        self.port()
+    }
+
     /// What may go wrong. Default: all that there is.
     fn faults(&self) -> Faults {
         Faults::all()
@@ -107,6 +112,9 @@ pub trait System {
 
     /// A node has crashed: it forgets all but what is on its disk, and its callers are gone with it. Default: nothing of that is written down.
     fn crashed(&self, _node: NodeId, _ledger: &mut Self::Ledger) {}
+
+    /// A node is about to go down: it crashes, or is stopped and remembers what it knew. Default: nothing of that is written down.
+    fn goes_down(&self, _node: NodeId, _view: &View<'_, Self::Node>, _ledger: &mut Self::Ledger) {}
 
     /// What holds at every moment: it is looked at after each event. Default: nothing.
     ///
@@ -190,6 +198,8 @@ pub struct Call {
     pub nodes: u16,
     /// Its token: no other call of the run has it.
     pub token: Token,
+    /// Of the run, as [`Birth::seed`] is.
+    pub seed: u64,
 }
 
 /// What a caller asks.
@@ -250,9 +260,10 @@ impl Default for Pace {
 pub enum Joined {
     /// A link that delays, loses, doubles and reorders frames, and is cut, as far as [`Faults`] allow.
     Lossy,
-    /// A link that delays frames and does nothing else to them. It ends with either node, who are told when all that was under way has come.
+    /// A link that delays frames and does nothing else to them; where it is cut, as far as [`Faults`] allow, it keeps them back until the cut is over. It ends with
+    /// either node, who are told when all that was under way has come.
     Reliable,
-    /// The same, but there is none until one is [made](System::dials).
+    /// The same, but there is none until one is [made](System::dials), and it is not cut.
     Dialled,
     /// Nothing.
     Apart,

@@ -288,8 +288,7 @@ impl<S: System> Target for Explored<'_, S> {
 
     fn streams_of(&self, node: u16, others: &[u16]) -> Vec<u64> {
         let own = [streams::CLIENT, streams::WANTS, streams::USES].map(|kind| kind + u64::from(node));
-        let port = self.system.port();
-        let address = |node| Address { node: NodeId(node), port };
+        let address = |node| Address { node: NodeId(node), port: self.system.port_of(NodeId(node)) };
         let links = others.iter().flat_map(|other| {
             let (here, there) = (address(node), address(*other));
             [link_stream(here, there), link_stream(there, here)]

@@ -83,7 +83,6 @@ struct Counted {
 pub struct View<'a, P> {
     simulation: &'a Simulation,
     hosted: &'a [Life],
-    port: Port,
     protocol: core::marker::PhantomData<fn() -> P>,
 }
 
@@ -116,7 +115,8 @@ impl<'a, P: 'static + quintet_contract::Protocol> View<'a, P> {
     }
 
     fn protocol(&self, node: NodeId) -> Option<&'a P> {
-        let watched = self.simulation.get::<Watched<P>>(Address { node, port: self.port });
+        let port = self.hosted.iter().find(|life| life.node == node)?.port;
+        let watched = self.simulation.get::<Watched<P>>(Address { node, port });
         watched.map(|watched| &watched.protocol)
     }
 }
@@ -125,6 +125,7 @@ impl<'a, P: 'static + quintet_contract::Protocol> View<'a, P> {
 #[derive(Clone, Copy, Debug)]
 struct Life {
     node: NodeId,
+    port: Port,
     number: u64,
     is_up: bool,
     next_request: Time,
@@ -148,6 +149,8 @@ struct Run<'a, S: System> {
     /// Pairs of nodes that have links when they need them, the one that makes them first, and whether they have had one.
     dialling: Vec<(NodeId, NodeId, bool)>,
     next_dial: Time,
+    /// Ways that keep frames back.
+    held: Vec<(NodeId, NodeId)>,
 }
 
 impl<'a, S: System> Run<'a, S> {
@@ -160,6 +163,7 @@ impl<'a, S: System> Run<'a, S> {
     ) -> Run<'a, S> {
         let life = |node| Life {
             node,
+            port: system.port_of(node),
             number: 1,
             is_up: true,
             next_request: Time::ZERO,
@@ -181,6 +185,7 @@ impl<'a, S: System> Run<'a, S> {
             events_limit,
             dialling: Vec::new(),
             next_dial: Time::ZERO,
+            held: Vec::new(),
         };
         for (node, (offset, drift)) in plan.ids().zip(&plan.clocks) {
             let (here, born) = (run.address(node), run.born(node, 1));
@@ -223,7 +228,7 @@ impl<'a, S: System> Run<'a, S> {
     }
 
     fn address(&self, node: NodeId) -> Address {
-        Address { node, port: self.system.port() }
+        Address { node, port: self.system.port_of(node) }
     }
 
     /// A node's protocol at the beginning of a life.
@@ -286,12 +291,7 @@ impl<'a, S: System> Run<'a, S> {
     }
 
     fn view(&self) -> View<'_, S::Node> {
-        View {
-            simulation: &self.simulation,
-            hosted: &self.lives,
-            port: self.system.port(),
-            protocol: core::marker::PhantomData,
-        }
+        View { simulation: &self.simulation, hosted: &self.lives, protocol: core::marker::PhantomData }
     }
 
     /// Lets happen what happens up to then, and looks after each event whether what must hold does.
@@ -384,7 +384,7 @@ impl<'a, S: System> Run<'a, S> {
         self.lives[index].requests_left -= 1;
         if is_up {
             let token = Token(self.counted.requests + 1);
-            let call = Call { node, nodes: self.plan.nodes, token };
+            let call = Call { node, nodes: self.plan.nodes, token, seed: self.plan.seed };
             if let Some(request) = self.system.request(call, &mut self.ledger, &mut self.wants[index]) {
                 self.counted.requests += 1;
                 let (body, bulk) = (Bytes::from(request.body), Bytes::new());
@@ -412,14 +412,26 @@ impl<'a, S: System> Run<'a, S> {
                 }
             }
             Fault::Cut { from, to } => self.cut(*from, *to),
-            Fault::Mend => self.simulation.partition(&[]),
+            Fault::Mend => self.mend(),
         }
     }
 
-    /// Loses all frames from one node to another, if the link between the two may.
+    /// Loses all frames from one node to another, or keeps them back, as the link between the two does.
     fn cut(&mut self, from: NodeId, to: NodeId) {
-        if self.system.link(from.min(to), from.max(to)) == Joined::Lossy {
-            self.simulation.set_cut(from, to, true);
+        match self.system.link(from.min(to), from.max(to)) {
+            Joined::Lossy => self.simulation.set_cut(from, to, true),
+            Joined::Reliable => {
+                self.simulation.set_held(from, to, true);
+                self.held.push((from, to));
+            }
+            Joined::Dialled | Joined::Apart => {}
+        }
+    }
+
+    fn mend(&mut self) {
+        self.simulation.partition(&[]);
+        for (from, to) in std::mem::take(&mut self.held) {
+            self.simulation.set_held(from, to, false);
         }
     }
 
@@ -428,6 +440,9 @@ impl<'a, S: System> Run<'a, S> {
     }
 
     fn end(&mut self, node: NodeId, notice: Span, remembers: bool) {
+        let view =
+            View { simulation: &self.simulation, hosted: &self.lives, protocol: core::marker::PhantomData };
+        self.system.goes_down(node, &view, &mut self.ledger);
         self.simulation.crash(node, notice);
         self.life(node).is_up = false;
         if !remembers {
@@ -446,8 +461,10 @@ impl<'a, S: System> Run<'a, S> {
         (life.number, life.dialled) = (life.number + 1, 0);
         let number = life.number;
         let callers = Callers { node, answers: self.answers.clone() };
-        let instances: Vec<(Port, Box<dyn Hosted>)> =
-            vec![(self.system.port(), Box::new(self.born(node, number))), (PORT_CALLERS, Box::new(callers))];
+        let instances: Vec<(Port, Box<dyn Hosted>)> = vec![
+            (self.address(node).port, Box::new(self.born(node, number))),
+            (PORT_CALLERS, Box::new(callers)),
+        ];
         self.simulation.restart(node, Restart::Fresh(instances));
         self.set_costs(node);
     }

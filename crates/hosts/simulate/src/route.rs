@@ -28,6 +28,8 @@ pub(crate) struct Route {
     pub(crate) joined: Box<[(Port, Port)]>,
     /// Whether everything sent is lost.
     pub(crate) cut: bool,
+    /// Whether what arrives is kept back.
+    pub(crate) held: bool,
     /// Whether the link is closed: nothing more departs.
     pub(crate) closed: bool,
     /// While what departed before that is still to arrive: what the receiver is told then.
@@ -63,6 +65,7 @@ impl Route {
             carrier,
             joined,
             cut,
+            held: false,
             closed,
             draining,
             stale: 0,

@@ -31,8 +31,8 @@ use crate::schedule::Schedule;
 use crate::service::ServiceModel;
 use crate::thread::Threads;
 use carriage::{Carried, Medium};
-use events::Event;
 pub use events::Stall;
+use events::{Event, KeptBack};
 use quintet_contract::{Address, NodeId, Random, Time};
 use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
@@ -65,6 +65,8 @@ pub struct Simulation {
     routes: Routes,
     parcels: Parcels,
     cells: Cells,
+    /// What links that are held keep back, in the order in which it came.
+    kept_back: Vec<KeptBack>,
     /// What devices carry, by ticket.
     carried: BTreeMap<u64, Carried>,
     tickets: u64,
@@ -123,6 +125,7 @@ impl Simulation {
             routes: Routes::new(),
             parcels: Parcels::default(),
             cells: Cells::new(CellModel::default(), Luck::None),
+            kept_back: Vec::new(),
             carried: BTreeMap::new(),
             tickets: 0,
             services: ServiceModel::default(),

@@ -27,6 +27,14 @@ pub(super) enum Event {
     Call(u64),
 }
 
+/// A frame that a held link keeps back.
+pub(super) struct KeptBack {
+    pub(super) route: RouteId,
+    pub(super) to: Address,
+    pub(super) incarnation: Incarnation,
+    pub(super) arrival: Arrival,
+}
+
 /// How an input came.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
@@ -149,6 +157,12 @@ impl Simulation {
     }
 
     fn arrive(&mut self, to: Address, incarnation: Incarnation, arrival: Arrival, way: Way) {
+        if way == Way::Link
+            && let Arrival::Frame(parcel) = &arrival
+            && let Some(route) = parcel.label.route.filter(|route| self.routes[*route].held)
+        {
+            return self.kept_back.push(KeptBack { route, to, incarnation, arrival });
+        }
         self.digest.add(self.now, to, &arrival);
         let mut is_late = false;
         if let Arrival::Frame(parcel) = &arrival

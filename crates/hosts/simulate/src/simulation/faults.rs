@@ -1,5 +1,6 @@
 //! What goes wrong in a run: cuts, crashes, slow processors, wrong clocks.
 
+use super::events::{Event, KeptBack, Way};
 use super::{Simulation, streams};
 use crate::arrival::{Arrival, News};
 use crate::choices::Chooser;
@@ -24,6 +25,27 @@ impl Simulation {
     pub fn set_cut(&mut self, from: NodeId, to: NodeId, cut: bool) {
         if let Some(route) = self.routes.get_mut(from, to) {
             route.cut = cut;
+        }
+    }
+
+    /// Keeps back every frame from one node to another, as a link does that resends what the network loses, or ends that: then all of it arrives, in its order.
+    /// Nobody is told. Nothing happens if they have no link.
+    pub fn set_held(&mut self, from: NodeId, to: NodeId, held: bool) {
+        let Some(route) = self.routes.get_mut(from, to) else { return };
+        route.held = held;
+        if held {
+            return;
+        }
+        let is_between = |kept: &KeptBack| {
+            let route = &self.routes[kept.route];
+            (route.from, route.to) == (from, to)
+        };
+        let (freed, kept) = std::mem::take(&mut self.kept_back).into_iter().partition(is_between);
+        self.kept_back = kept;
+        let freed: Vec<KeptBack> = freed;
+        for KeptBack { to, incarnation, arrival, .. } in freed {
+            let event = || Event::Arrive { to, incarnation, arrival, way: Way::Link };
+            self.schedule.add_with(self.now, event);
         }
     }
 

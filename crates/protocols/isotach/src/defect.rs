@@ -20,6 +20,16 @@ pub enum Defect {
     RunsAhead,
     /// Reads do not wait for the value of a reserved place.
     ReadsBefore,
+    /// Nodes tell a token manager of two parts where one has come: that, and the next of its sender.
+    CreditDoubled,
+    /// The coordinator of a next view tells the others a prefix without its last isochron.
+    EntryLeftOut,
+    /// The coordinator begins a next view when it holds what the present one executes, whether others do or not.
+    BegunBeforeHeld,
+    /// Those who are few begin a next view.
+    MinorityBegins,
+    /// A token manager that leaves a view tells nobody what it knows of it.
+    FarewellLeftOut,
 }
 
 /// Whether this defect is switched on. Always false without the feature.

@@ -230,6 +230,12 @@ impl Node {
         self.own.len()
     }
 
+    /// What it did since that was taken last: empty unless it keeps a witness.
+    #[must_use]
+    pub fn witness(&self) -> &[Witnessed] {
+        &self.witness
+    }
+
     /// Takes what it executed since this was asked last: empty unless it keeps a witness.
     pub fn take_witness(&mut self) -> Vec<Witnessed> {
         core::mem::take(&mut self.witness)
@@ -260,7 +266,11 @@ impl Node {
         }
         self.arrived.insert((from.node, rank), operations);
         if self.config.isonet.delivery() == Delivery::Safe {
-            self.outgoing.acknowledge(self.manager_of(from.node), self.fence.view, (from.node, rank));
+            let manager = self.manager_of(from.node);
+            self.outgoing.acknowledge(manager, self.fence.view, (from.node, rank));
+            if seeded!(self.config, CreditDoubled) {
+                self.outgoing.acknowledge(manager, self.fence.view, (from.node, Rank(rank.0 + 1)));
+            }
         }
         Ok(())
     }
@@ -362,7 +372,8 @@ impl Node {
             self.begin_held(out);
         }
         if self.says_left(from, frame) {
-            return self.lose_manager(from);
+            // It may tell of the view that begins here next: it is kept for that.
+            self.lose_manager(from);
         }
         let passage = self.fence.passage(from, frame);
         let taken = match frame.kind {

@@ -3,6 +3,7 @@
 use super::{TokenManager, frame};
 use crate::codec::{FAREWELL, Farewell, INSTALLED, NextView, Ordered, REFUSED, Refusal, pieces};
 use crate::config::ManagerConfig;
+use crate::defect::seeded;
 use crate::lane::Lane;
 use crate::logical_time::View;
 use crate::topology::Topology;
@@ -74,7 +75,10 @@ impl TokenManager {
         let farewell = |(node, attached): (NodeId, super::Attached)| {
             let mut lane = attached.lane;
             let known: BTreeSet<Ordered> = known.iter().copied().chain(attached.markers).collect();
-            let known: Vec<Ordered> = known.into_iter().collect();
+            let mut known: Vec<Ordered> = known.into_iter().collect();
+            if seeded!(self.config, FarewellLeftOut) {
+                known.clear();
+            }
             for (is_complete, known) in pieces(&known) {
                 let farewell = Farewell { view: self.config.view, is_complete, known };
                 lane.push(frame(FAREWELL, encode_to_vec(&farewell)));

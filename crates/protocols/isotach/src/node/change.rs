@@ -7,6 +7,7 @@ use super::{Broken, Node};
 use crate::agreement::is_quorum;
 use crate::codec::{CUT, Cut, CutStep, Farewell, INSTALLED, NextView, Ordered, Refusal, pieces};
 use crate::cut::{Known, MAX_KNOWN};
+use crate::defect::seeded;
 use crate::logical_time::View;
 use crate::topology::Topology;
 use quintet_contract::{Address, Frame, NodeId, Outbox, Token};
@@ -112,7 +113,9 @@ impl Node {
         }
         let present = self.config.isonet.topology();
         let change = Change::new(frame.token, next.view, topology, present);
-        change.check_majority(present)?;
+        if !seeded!(self.config, MinorityBegins) {
+            change.check_majority(present)?;
+        }
         Ok(change)
     }
 
@@ -265,7 +268,8 @@ impl Node {
         }
         change.unheld.clone_from(&change.left);
         let order = change.gathered.prefix();
-        for (is_complete, order) in pieces(&order) {
+        let left_out = usize::from(seeded!(self.config, EntryLeftOut));
+        for (is_complete, order) in pieces(&order[..order.len().saturating_sub(left_out)]) {
             self.say_to_others(&CutStep::Prefix { is_complete, order });
         }
         if self.hold(order) { self.is_held(self.config.me) } else { Ok(()) }
@@ -312,7 +316,8 @@ impl Node {
         if !change.unheld.remove(&by) {
             return Err(Broken);
         }
-        self.is_agreed = change.unheld.is_empty();
+        self.is_agreed = change.unheld.is_empty()
+            || seeded!(self.config, BegunBeforeHeld) && !change.unheld.contains(&self.config.me);
         Ok(())
     }
 

@@ -27,6 +27,7 @@
 //! | `shrink.rs`, `clients.rs`, `sequence.rs` | from a large failing schedule to a small one; choices as files |
 //! | `system.rs` and its folder | [`system`]: protocols of one's own, explored in the same way |
 //! | `spaces.rs` and its folder | [`spaces`]: spaces with a log, with replicas, with several managers |
+//! | `isochrons.rs` and its folder | [`isochrons`]: nodes and token managers, through views that end |
 //! | `client.rs`, `behaviour.rs`, `group.rs` | a client as a protocol; what it wants; its groups |
 //! | `network.rs` | the manager, the clients, and the layers between them in the simulated host |
 //! | `books.rs` | what was lent, and whether it came back |
@@ -47,6 +48,7 @@ mod failure;
 mod fault;
 mod group;
 mod history;
+pub mod isochrons;
 mod item;
 mod network;
 mod plan;

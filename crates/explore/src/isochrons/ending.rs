@@ -1,0 +1,233 @@
+//! What must hold when all is at rest.
+
+use super::ledger::{KEPT, Ledger, World};
+use super::nodes::Node;
+use super::programs::{Fate, Program};
+use super::{memory, world};
+use crate::system::{Broken, Verdict, View};
+use quintet_contract::NodeId;
+use quintet_isotach::{Operation, Place, Rank, Run, Violation, Witnessed, check};
+use quintet_linearizability::Fault;
+use std::collections::{BTreeMap, BTreeSet};
+
+const ANSWERED: &str = "everything that was asked is answered";
+const TOLD: &str = "what a program is told to be completed was executed there by all who are left";
+const REST: &str = "all switches come to rest in one pulse";
+const INHERITED: &str = "while token managers live, what anybody executed is executed by all who are left";
+const CONSISTENT: &str = "one memory could have told the programs what they were told";
+
+/// All of it.
+pub(super) fn judge(view: &View<'_, Node>, ledger: &Ledger) -> Result<Verdict, Broken> {
+    let Some(world) = &ledger.world else { return Ok(Verdict::Holds) };
+    halted(view)?;
+    let must_begin = world.members.must_begin();
+    if must_begin {
+        answered(view, world)?;
+        at_rest(view, world)?;
+    }
+    let begun = begun(view, world);
+    let gone = world.members.left_out(begun);
+    let mut run = witnessed(view, ledger, world, (gone, must_begin));
+    let is_whole = forget_what_is_lost(&mut run)?;
+    match check(&run) {
+        // What they read from who is gone may be what nobody who is left knows of.
+        Err(Violation::Read { .. }) if !is_whole => {}
+        checked => checked.map_err(|violation| Broken::new(rule(&violation), violation.to_string()))?,
+    }
+    told(&run, world, begun)?;
+    if !is_whole {
+        return Ok(Verdict::Holds);
+    }
+    let unheard = executed_unheard(&run);
+    match memory::check(world, |node, operations| {
+        let mut found = unheard.iter().filter(|(of, done, _)| (*of, *done) == (node, operations));
+        found.next().map(|(.., place)| *place)
+    }) {
+        Ok(()) => Ok(Verdict::Holds),
+        Err(fault @ Fault::NotLinearizable { .. }) => Err(Broken::new(CONSISTENT, fault.to_string())),
+        Err(fault @ Fault::Undecided(_)) => Ok(Verdict::Open(fault.to_string())),
+    }
+}
+
+/// With a token manager what it knew is gone: what only those executed who are gone as well may be refused, or placed elsewhere (decision 59). Takes that out of what
+/// they say, and says whether there was nothing of the kind.
+fn forget_what_is_lost(run: &mut Run) -> Result<bool, Broken> {
+    let (mut places, mut lost) = (BTreeMap::new(), BTreeSet::new());
+    for (node, said) in run.said.iter().filter(|(node, _)| !run.gone.contains(*node)) {
+        for one in said {
+            match one {
+                Witnessed::Executed { place, sender, rank } => _ = places.insert((*sender, *rank), *place),
+                Witnessed::Completed { place, rank, .. } => _ = places.insert((*node, *rank), *place),
+                Witnessed::Lost { rank } => _ = lost.insert((*node, *rank)),
+                Witnessed::Submitted { .. } => {}
+            }
+        }
+    }
+    let mut contradicted = None;
+    for (node, said) in run.said.iter_mut().filter(|(node, _)| run.gone.contains(*node)) {
+        said.retain(|one| {
+            let (isochron, place) = match one {
+                Witnessed::Executed { place, sender, rank } => ((*sender, *rank), place),
+                Witnessed::Completed { place, rank, .. } => ((*node, *rank), place),
+                Witnessed::Submitted { .. } | Witnessed::Lost { .. } => return true,
+            };
+            let is_known = !lost.contains(&isochron) && places.get(&isochron).is_none_or(|at| at == place);
+            contradicted = contradicted.or((!is_known).then_some((*node, isochron)));
+            is_known
+        });
+    }
+    let Some((node, (sender, rank))) = contradicted else { return Ok(true) };
+    let has_lost_manager = run.gone.iter().any(|node| world::is_manager(*node));
+    if has_lost_manager || !stays_with(run, sender, rank) {
+        return Ok(false);
+    }
+    let text = format!(
+        "node {} executed isochron {} of node {}, and who is left did not, or elsewhere",
+        node.0, rank.0, sender.0
+    );
+    Err(Broken::new(INHERITED, text))
+}
+
+/// Whether somebody who is left has a part of an isochron.
+fn stays_with(run: &Run, sender: NodeId, rank: Rank) -> bool {
+    let submitted = run.said.get(&sender).into_iter().flatten().find_map(|one| match one {
+        Witnessed::Submitted { rank: of, operations, after } if *of == rank => Some((operations, after)),
+        _ => None,
+    });
+    let Some((operations, after)) = submitted else { return false };
+    let isonet = &run.views[&after.stamp.view];
+    let receivers = operations.iter().flat_map(|operation| match operation {
+        Operation::Send { to, .. } => vec![*to],
+        Operation::Read(variable) => isonet.copy_for(sender, *variable).into_iter().collect(),
+        Operation::Write(variable, _) | Operation::Sched(variable) | Operation::Assign(variable, _) => {
+            isonet.shape(*variable).into_iter().flat_map(|shape| &shape.copies).copied().collect()
+        }
+    });
+    receivers.into_iter().any(|node| !run.gone.contains(&node))
+}
+
+/// Where isochrons of which their programs do not know it were executed, by what they do.
+fn executed_unheard(run: &Run) -> Vec<(NodeId, &[Operation], Place)> {
+    let mut places = BTreeMap::new();
+    for one in run.said.values().flatten() {
+        if let Witnessed::Executed { place, sender, rank } = one {
+            places.insert((*sender, *rank), *place);
+        }
+    }
+    let submitted = run.said.iter().flat_map(|(node, said)| {
+        said.iter().filter_map(|one| match one {
+            Witnessed::Submitted { rank, operations, .. } => Some(((*node, *rank), &operations[..])),
+            _ => None,
+        })
+    });
+    submitted.filter_map(|(key, operations)| Some((key.0, operations, *places.get(&key)?))).collect()
+}
+
+/// The last view that anybody has begun. In earlier ones nobody goes on.
+fn begun(view: &View<'_, Node>, world: &World) -> quintet_isotach::View {
+    let told = world.programs.values().chain(world.ended.values()).map(|program| program.view);
+    let nodes = view.nodes().filter_map(|(_, node)| node.isotach().map(quintet_isotach::Node::view));
+    told.chain(nodes).max().unwrap_or(quintet_isotach::View(1))
+}
+
+/// No token manager says that somebody broke the protocol: nodes tell their programs so.
+fn halted(view: &View<'_, Node>) -> Result<(), Broken> {
+    let managers = view.nodes().filter_map(|(_, node)| node.token_manager()?.halt());
+    let mut misbehaved = managers.filter(|halt| halt.cause == quintet_isotach::HaltCause::Misbehaved);
+    misbehaved.next().map_or(Ok(()), |halt| Err(Broken::new(KEPT, halt.to_string())))
+}
+
+/// All who are in the last view have begun it, and were answered.
+fn answered(view: &View<'_, Node>, world: &World) -> Result<(), Broken> {
+    let (last, isonet) = world.members.last();
+    for node in isonet.topology().nodes() {
+        let begun = view.node(node).and_then(Node::isotach).map(quintet_isotach::Node::view);
+        if begun != Some(last) {
+            return Err(Broken::new(ANSWERED, format!("node {} has not begun view {}", node.0, last.0)));
+        }
+        let program = &world.programs[&node];
+        let open: Vec<u64> = program.open().chain(&program.plain).map(|token| token.0).collect();
+        if !open.is_empty() {
+            return Err(Broken::new(ANSWERED, format!("node {} was not answered to {open:?}", node.0)));
+        }
+    }
+    Ok(())
+}
+
+fn at_rest(view: &View<'_, Node>, world: &World) -> Result<(), Broken> {
+    let (last, isonet) = world.members.last();
+    let managers = isonet.topology().switches().iter().map(|switch| switch.manager);
+    let managers: Vec<_> = managers.filter_map(|node| view.node(node)?.token_manager()).collect();
+    let pulses: BTreeSet<u64> = managers.iter().map(|manager| manager.pulse().0).collect();
+    if pulses.len() > 1 || managers.iter().any(|manager| manager.view() != last) {
+        return Err(Broken::new(REST, format!("the pulses of view {} are {pulses:?}", last.0)));
+    }
+    Ok(())
+}
+
+/// What all nodes say that they did.
+fn witnessed(
+    view: &View<'_, Node>,
+    ledger: &Ledger,
+    world: &World,
+    (gone, has_ended): (BTreeSet<NodeId>, bool),
+) -> Run {
+    let mut said = ledger.said.clone();
+    said.retain(|node, _| !world::is_manager(*node));
+    for (node, runs) in view.nodes().filter(|(_, node)| node.isotach().is_some()) {
+        said.insert(node, runs.witness().to_vec());
+    }
+    Run { said, views: world.members.views.clone(), gone, has_ended }
+}
+
+/// What programs were told is what has happened, at those who are left.
+fn told(run: &Run, world: &World, begun: quintet_isotach::View) -> Result<(), Broken> {
+    let mut executed: BTreeMap<(NodeId, NodeId, Rank), Place> = BTreeMap::new();
+    for (node, list) in &run.said {
+        for witnessed in list {
+            if let Witnessed::Executed { place, sender, rank } = witnessed {
+                executed.insert((*node, *sender, *rank), *place);
+            }
+        }
+    }
+    let left = world.members.views[&begun].topology();
+    for (sender, program) in &world.programs {
+        for (rank, place, receiver) in messages(program).filter(|(.., node)| left.switch_of(*node).is_some())
+        {
+            let at = executed.get(&(receiver, *sender, rank));
+            if left.switch_of(*sender).is_some() && at != Some(&place) {
+                let (rank, sender, by) = (rank.0, sender.0, receiver.0);
+                let text = format!(
+                    "isochron {rank} of node {sender} completed at {place:?}, and node {by} executed it at {at:?}"
+                );
+                return Err(Broken::new(TOLD, text));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The messages of what a program was told to be completed: which isochron, where, and to whom.
+fn messages(program: &Program) -> impl Iterator<Item = (Rank, Place, NodeId)> + '_ {
+    program.submitted.values().flat_map(|one| {
+        let Fate::Completed(rank, place, _) = &one.fate else { return Vec::new() };
+        let to = one.operations.iter().filter_map(|operation| match operation {
+            Operation::Send { to, .. } => Some((*rank, *place, *to)),
+            _ => None,
+        });
+        to.collect()
+    })
+}
+
+/// The rule that a violation breaks.
+fn rule(violation: &Violation) -> &'static str {
+    match violation {
+        Violation::Order(..) => "each node executes in the one order",
+        Violation::Torn(..) => "all receivers execute an isochron at one time",
+        Violation::Receivers(..) => "all receivers execute an isochron, or none",
+        Violation::Unfinished(..) => ANSWERED,
+        Violation::Fifo(..) => "isochrons of one sender are executed in their order",
+        Violation::Causality(..) => "an isochron is behind all that its sender had executed",
+        Violation::Reads(..) | Violation::Read { .. } => "a read gives what was written last before it",
+    }
+}

@@ -1,0 +1,111 @@
+//! What runs on the nodes: the product's own protocols, each on a node of its own.
+
+use super::{Isochrons, world};
+use crate::system::Birth;
+use quintet_contract::{Address, DownCause, Input, Kind, NodeId, Outbox, PeerChange, Protocol, Time};
+use quintet_isotach::{
+    Isonet, ManagerConfig, Node as IsotachNode, NodeConfig, TokenManager, View, Witnessed,
+};
+use quintet_wire::registry::{PORT_CALLERS, PORT_ISOTACH, PORT_TOKEN_MANAGER, USER};
+use std::sync::Arc;
+
+/// From the membership to a host: a node (u16) is taken to be gone.
+pub(super) const GONE: Kind = USER.kind(0);
+
+/// A node, or a token manager.
+pub struct Node(Runs);
+
+enum Runs {
+    Node(Box<IsotachNode>),
+    Manager(Box<TokenManager>),
+    /// What crashed does not come back.
+    Nothing,
+}
+
+pub(super) fn address(node: NodeId) -> Address {
+    Address { node, port: if world::is_manager(node) { PORT_TOKEN_MANAGER } else { PORT_ISOTACH } }
+}
+
+impl Isochrons {
+    pub(super) fn make(&self, birth: &Birth) -> Node {
+        let isonet = world::first(birth.seed, birth.nodes, self.delivery);
+        Node(match birth.life {
+            1 if world::is_manager(birth.node) => self.manager(birth.node, isonet),
+            1 => Runs::Node(Box::new(IsotachNode::new(self.of_node(birth.node, isonet)))),
+            _ => Runs::Nothing,
+        })
+    }
+
+    #[cfg_attr(not(feature = "seeded-defects"), expect(clippy::unused_self, reason = "there is no defect"))]
+    fn of_node(&self, node: NodeId, isonet: Arc<Isonet>) -> NodeConfig {
+        let callers = Address { node, port: PORT_CALLERS };
+        let config = NodeConfig::new(node, callers, View(1), isonet);
+        NodeConfig {
+            keeps_witness: true,
+            #[cfg(feature = "seeded-defects")]
+            defect: self.defect.map(super::Defect::kind),
+            ..config
+        }
+    }
+
+    /// One that stands for no switch of the first view is in view 0, which is over everywhere: so it keeps what comes for the views that it may be in, and says that it
+    /// was in none before.
+    #[cfg_attr(not(feature = "seeded-defects"), expect(clippy::unused_self, reason = "there is no defect"))]
+    fn manager(&self, node: NodeId, isonet: Arc<Isonet>) -> Runs {
+        let switch = isonet.topology().switches().iter().position(|switch| switch.manager == node);
+        let view = if switch.is_some() { View(1) } else { View(0) };
+        let config = ManagerConfig::new(isonet, switch.unwrap_or(0), view);
+        #[cfg(feature = "seeded-defects")]
+        let config = ManagerConfig { defect: self.defect.map(super::Defect::kind), ..config };
+        Runs::Manager(Box::new(TokenManager::new(config)))
+    }
+}
+
+impl Node {
+    /// What it did, if it is a node.
+    pub(super) fn witness(&self) -> &[Witnessed] {
+        self.isotach().map_or(&[], IsotachNode::witness)
+    }
+
+    pub(super) fn isotach(&self) -> Option<&IsotachNode> {
+        if let Runs::Node(node) = &self.0 { Some(node) } else { None }
+    }
+
+    pub(super) fn token_manager(&self) -> Option<&TokenManager> {
+        if let Runs::Manager(manager) = &self.0 { Some(manager) } else { None }
+    }
+
+    fn protocol_mut(&mut self) -> Option<&mut dyn Protocol> {
+        match &mut self.0 {
+            Runs::Node(node) => Some(&mut **node),
+            Runs::Manager(manager) => Some(&mut **manager),
+            Runs::Nothing => None,
+        }
+    }
+}
+
+impl Protocol for Node {
+    fn handle(&mut self, now: Time, input: Input<'_>, out: &mut dyn Outbox) {
+        if let Input::Frame(from, frame) = input
+            && from.port == PORT_CALLERS
+        {
+            if frame.kind == GONE {
+                let node = u16::from_le_bytes(*frame.body.first_chunk().expect("two bytes say who"));
+                let down = PeerChange::Down(DownCause::Died);
+                let input = Input::Peer(address(NodeId(node)), &down);
+                return self.protocol_mut().into_iter().for_each(|runs| runs.handle(now, input, out));
+            }
+        }
+        if let Some(runs) = self.protocol_mut() {
+            runs.handle(now, input, out);
+        }
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        match &self.0 {
+            Runs::Node(node) => node.deadline(),
+            Runs::Manager(manager) => manager.deadline(),
+            Runs::Nothing => None,
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Isochrons: the explorer passes them, and finds what is built in on purpose.
+
+use quintet_explore::isochrons::{Defect, Delivery, Isochrons};
+use quintet_explore::read_sequence;
+use quintet_explore::system::{Options, Origin, explore, replay};
+use std::path::Path;
+
+/// Schedules within which every defect is found.
+const BUDGET: u64 = 1_000;
+
+#[test]
+fn no_rule_is_broken() {
+    for (delivery, faults) in [(Delivery::Safe, 60), (Delivery::Agreed, 20)] {
+        let report = explore(&Isochrons::new(delivery), &Options::of(0..60));
+        assert!(report.failure.is_none() && report.undecided.is_empty(), "{delivery:?}: {report}");
+        for (count, least) in [(report.requests, 60 * 20), (report.answers, 60 * 30), (report.faults, faults)]
+        {
+            assert!(count >= least, "{delivery:?}: the schedules are too tame: {report}");
+        }
+    }
+}
+
+#[test]
+fn every_defect_is_found() {
+    let (sound, options) = (Isochrons::default(), Options::of(0..BUDGET));
+    let mut hidden = Vec::new();
+    for defect in Defect::all() {
+        let report = explore(&sound.with_defect(defect), &options);
+        let Some(failure) = report.failure else {
+            hidden.push(defect.name());
+            continue;
+        };
+        println!("{}: after {} schedules: {}", defect.name(), report.schedules, failure.rule);
+        let report = replay(&sound, Origin::Choices(&failure.choices), &options, &mut |_| {});
+        assert!(report.failure.is_none(), "it is the defect that was found: {report}");
+    }
+    assert!(hidden.is_empty(), "{BUDGET} schedules do not show {hidden:?}");
+}
+
+/// Schedules that once broke a rule.
+#[test]
+fn what_was_found_stays_mended() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus-of-isochrons");
+    let mut found = 0;
+    for file in corpus.read_dir().expect("there is a folder") {
+        let file = file.expect("it can be listed").path();
+        let choices = read_sequence(&std::fs::read_to_string(&file).expect("text")).expect("choices");
+        let origin = Origin::Choices(&choices);
+        let report = replay(&Isochrons::default(), origin, &Options::of(0..0), &mut |_| {});
+        assert!(report.failure.is_none() && report.requests > 1, "{}: {report}", file.display());
+        found += 1;
+    }
+    assert_eq!(found, 1);
+}

@@ -1,7 +1,9 @@
 //! `quintet explore`.
 
+mod isochrons;
 mod model;
 mod spaces;
+mod system;
 
 use super::simulate::run::setting;
 use crate::interrupt::on_interrupt;
@@ -29,7 +31,7 @@ const ATTEMPTS: u32 = 20_000;
 
 #[derive(Args)]
 #[command(
-    after_help = "Exits with 1 when a promise was broken, with 2 when none was and it is open of some schedules, with 130 when it was interrupted before. The first schedule that breaks one is made smaller; the smallest is shown and stored.\nmodel FILE runs a model file over so many seeds, and looks for one whose run breaks a statement of its [check]: how long something waits at most, what is never lost, that it ends by itself (docs/models.md). The first is shown, with the shortest run of it that was found and the command that runs it again.\n\nExample:\n  quintet explore --seeds 10000\n  quintet explore --seed 17\n  quintet explore tuple-space --placement replicated --seeds 10000\n  quintet explore --replay explore-17.choices\n  quintet explore model models/clinic.toml --seeds 1000\n  quintet explore model models/clinic.toml --set patients=40"
+    after_help = "Exits with 1 when a promise was broken, with 2 when none was and it is open of some schedules, with 130 when it was interrupted before. The first schedule that breaks one is made smaller; the smallest is shown and stored.\nmodel FILE runs a model file over so many seeds, and looks for one whose run breaks a statement of its [check]: how long something waits at most, what is never lost, that it ends by itself (docs/models.md). The first is shown, with the shortest run of it that was found and the command that runs it again.\n\nExample:\n  quintet explore --seeds 10000\n  quintet explore --seed 17\n  quintet explore tuple-space --placement replicated --seeds 10000\n  quintet explore isotach --seeds 10000\n  quintet explore --replay explore-17.choices\n  quintet explore model models/clinic.toml --seeds 1000\n  quintet explore model models/clinic.toml --set patients=40"
 )]
 pub(crate) struct Arguments {
     /// What is explored
@@ -62,6 +64,9 @@ pub(crate) struct Arguments {
     /// Where the tuple space is kept: its schedules have the faults that befall it there
     #[arg(long, value_enum, default_value_t = Placement::Volatile)]
     placement: Placement,
+    /// When an isochron gets its place in the order, if isochrons are explored: a member of a view ends in their schedules if it is safe
+    #[arg(long, value_enum, default_value_t = Delivery::Safe)]
+    delivery: Delivery,
     /// Switch on a defect, to see that it is found
     #[cfg(feature = "seeded-defects")]
     #[arg(long, value_name = "NAME")]
@@ -75,6 +80,8 @@ pub(crate) struct Arguments {
 enum Protocol {
     /// The tuple space, its sessions and links
     TupleSpace,
+    /// Isochrons and their switches, while members of their views end
+    Isotach,
     /// A model of yours
     Model,
 }
@@ -89,6 +96,14 @@ enum Placement {
     Replicated,
     /// In the memory of three managers, which pass tuples on to each other
     Managers,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Delivery {
+    /// Once all its receivers have their parts
+    Safe,
+    /// As soon as its parts have left
+    Agreed,
 }
 
 impl Placement {
@@ -113,8 +128,12 @@ fn defect(name: &str) -> Result<quintet_explore::Defect, Error> {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     match (arguments.protocol, &arguments.file) {
-        (Protocol::Model, _) if arguments.placement != Placement::Volatile => {
+        (Protocol::Model | Protocol::Isotach, _) if arguments.placement != Placement::Volatile => {
             let text = "--placement is for the tuple space: quintet explore tuple-space --placement logged";
+            return Err(Error::new(Code::BadValue, text));
+        }
+        (Protocol::Model | Protocol::TupleSpace, _) if arguments.delivery != Delivery::Safe => {
+            let text = "--delivery is for isochrons: quintet explore isotach --delivery agreed";
             return Err(Error::new(Code::BadValue, text));
         }
         (Protocol::Model, Some(file)) => {
@@ -124,6 +143,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         (_, Some(file)) => {
             let text = format!("{} is for a model: quintet explore model {0}", file.display());
             return Err(Error::new(Code::BadValue, text));
+        }
+        (Protocol::Isotach, None) => {
+            let delivery = match arguments.delivery {
+                Delivery::Safe => quintet_explore::isochrons::Delivery::Safe,
+                Delivery::Agreed => quintet_explore::isochrons::Delivery::Agreed,
+            };
+            return isochrons::run(arguments, delivery);
         }
         (_, None) => {}
     }

@@ -88,13 +88,12 @@ impl Protocol for Node {
     fn handle(&mut self, now: Time, input: Input<'_>, out: &mut dyn Outbox) {
         if let Input::Frame(from, frame) = input
             && from.port == PORT_CALLERS
+            && frame.kind == GONE
         {
-            if frame.kind == GONE {
-                let node = u16::from_le_bytes(*frame.body.first_chunk().expect("two bytes say who"));
-                let down = PeerChange::Down(DownCause::Died);
-                let input = Input::Peer(address(NodeId(node)), &down);
-                return self.protocol_mut().into_iter().for_each(|runs| runs.handle(now, input, out));
-            }
+            let node = u16::from_le_bytes(*frame.body.first_chunk().expect("two bytes say who"));
+            let down = PeerChange::Down(DownCause::Died);
+            let input = Input::Peer(address(NodeId(node)), &down);
+            return self.protocol_mut().into_iter().for_each(|runs| runs.handle(now, input, out));
         }
         if let Some(runs) = self.protocol_mut() {
             runs.handle(now, input, out);

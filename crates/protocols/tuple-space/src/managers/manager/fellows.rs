@@ -119,8 +119,20 @@ impl Manager {
             if self.refuse_lost(from, token, out) {
                 continue;
             }
+            // What it asks of another manager next is not to be there before what it has put here, and which is on its way there.
+            if self.batches.values().any(|batch| batch.answer.0 == from) {
+                self.fellows.fences.push((from, token));
+                continue;
+            }
             self.admitted.insert(from, ());
             self.spaces.unnamed_mut().reply(from, DONE, token, out);
+        }
+    }
+
+    /// What some client has put has come to where it belongs.
+    pub(super) fn retry_fences(&mut self, out: &mut dyn Outbox) {
+        if self.fellows.missing.is_empty() {
+            self.answer_fences(out);
         }
     }
 

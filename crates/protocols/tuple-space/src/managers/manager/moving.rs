@@ -90,6 +90,7 @@ impl Manager {
             let (to, token) = batch.answer;
             self.batches.remove(&number);
             self.spaces.unnamed_mut().reply(to, DONE, token, out);
+            self.retry_fences(out);
         }
     }
 

@@ -8,7 +8,7 @@ use quintet_tuple_space::codec as space;
 use quintet_wire::registry::KINDS;
 
 /// The kinds that have a name of their own. Those of other services are called by the service.
-const NAMES: [(Kind, &str); 58] = [
+const NAMES: [(Kind, &str); 60] = [
     (session::HELLO, "hello"),
     (session::WELCOME, "welcome"),
     (session::REFUSED, "session refused"),
@@ -47,6 +47,8 @@ const NAMES: [(Kind, &str); 58] = [
     (space::SPACE_ROWS, "list of spaces"),
     (space::CLIENT_WORD, "client's word of itself"),
     (space::CLIENT_REPLY, "reply to a client's word"),
+    (space::PREPARE, "prepare a part"),
+    (space::PREPARED, "part prepared"),
     (space::ROUTE, "ask the directory"),
     (space::FENCE, "fence"),
     (space::MIGRATE, "migrate"),

@@ -23,6 +23,7 @@ fn class(kind: Kind) -> Class {
         codec::CANCEL | codec::RETURN | codec::RENEW => Class::Urgent,
         codec::NAMED
         | codec::CLIENT_WORD
+        | codec::PREPARE
         | codec::ROUTE
         | codec::FENCE
         | codec::MIGRATE
@@ -113,7 +114,7 @@ mod tests {
         let asks =
             [codec::TAKE, codec::READ, codec::COUNT, codec::STATUS, codec::LIST, codec::SPACES, codec::NAMED];
         assert_eq!(class(codec::MORE), Class::Request);
-        let of_managers = [codec::ROUTE, codec::FENCE, codec::MIGRATE, codec::TRANSFER];
+        let of_managers = [codec::PREPARE, codec::ROUTE, codec::FENCE, codec::MIGRATE, codec::TRANSFER];
         for kind in ends.into_iter().chain(asks).chain(of_managers) {
             assert_eq!(class(kind), Class::Request);
         }
@@ -131,6 +132,7 @@ mod tests {
             codec::SPACE_ROWS,
             codec::ROUTES,
             codec::MOVED,
+            codec::PREPARED,
         ] {
             assert_eq!(class(kind), Class::Answer);
         }

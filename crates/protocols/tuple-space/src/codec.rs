@@ -39,6 +39,7 @@
 //! | [`SPACES`] | what is asked of the named spaces: see `spaces.rs` | [`SPACE_ROWS`]; [`DONE`] of a removal |
 //! | [`CLIENT_WORD`] | no `settled` in front, but what the client says of itself | [`CLIENT_REPLY`] |
 //! | [`ROUTE`] | no `settled` in front: what is asked of the directory, see `managers.rs` | [`ROUTES`] |
+//! | [`PREPARE`] | a part of what several managers do at one instant, or which is given up: see `prepare.rs` | [`PREPARED`]; [`DONE`] |
 //! | [`FENCE`], [`MIGRATE`], [`TRANSFER`] | no `settled` in front: see `managers.rs` | [`DONE`] |
 //! | [`NAMED`] | no `settled` in front, but the number of a named space and the kind of a request, which follows | that of the request |
 //!
@@ -59,6 +60,7 @@ mod managers;
 mod more;
 mod order_key;
 pub(crate) mod packing;
+mod prepare;
 mod put;
 pub(crate) mod ranges;
 mod request;
@@ -101,6 +103,7 @@ pub(crate) use more::{
     EventRows, EventsBody, LookView, More, TooOldBody, WatchView, encode_look, encode_watch,
 };
 pub(crate) use order_key::{FrontKey, OrderKey};
+pub(crate) use prepare::{PartBody, PartView, Prepare, PreparedAt, PreparedBody, give_up_body};
 pub(crate) use put::{KeptTuples, Put, PutTuple, PutTuples, TupleLengths};
 pub(crate) use request::{Query, RequestView, Settled};
 pub(crate) use spaces::NamedFront;
@@ -149,6 +152,9 @@ pub const CLIENT_WORD: Kind = TUPLE_SPACE.kind(41);
 /// The reply to it: `Reply` of `quintet-resume`.
 pub const CLIENT_REPLY: Kind = TUPLE_SPACE.kind(42);
 
+/// To one of several managers: what it is to do of what several do at one instant. It makes sure that it can, and waits for the word of the one of them
+/// that brings the parts together.
+pub const PREPARE: Kind = TUPLE_SPACE.kind(43);
 /// To the manager with the directory: asks where everything is, and may say that a signature is to be somewhere else.
 pub const ROUTE: Kind = TUPLE_SPACE.kind(44);
 /// To a manager of several: all that was sent before has come; from now on requests are done again, not answered with [`MOVED`].
@@ -190,6 +196,8 @@ pub const COLLECTED: Kind = TUPLE_SPACE.kind(29);
 pub const MANAGERS_NEWS: Kind = TUPLE_SPACE.kind(30);
 /// Named spaces: [`SpacesPage`].
 pub const SPACE_ROWS: Kind = TUPLE_SPACE.kind(31);
+/// A part of what several managers do is prepared: its number u64.
+pub const PREPARED: Kind = TUPLE_SPACE.kind(39);
 
 /// Data of a field up to this length lies in the head, longer data in the bulk.
 pub const MAX_IN_PLACE_BYTES: usize = 1024;

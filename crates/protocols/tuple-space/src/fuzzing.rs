@@ -1,7 +1,7 @@
 //! What the fuzz targets run, so that tests can run the same on a kept corpus. Not for programs.
 
 use crate::codec::{self, Answer};
-use crate::codec::{Migrate, MovedTuple, Route, Transfer};
+use crate::codec::{Migrate, MovedTuple, PreparedAt, Route, Transfer};
 use crate::{
     Manager, ManagersConfig, NotGranted, Refusal, Router, RouterConfig, Signature, Space, SpaceConfig,
     Spaces, SpacesConfig, Template, Tuple,
@@ -132,12 +132,30 @@ pub fn manager_seeds() -> Vec<(&'static str, Vec<u8>)> {
     let count = sent(3, codec::ROUTE, 6, &count, &[]);
     let routes = codec::Routes { epoch: 1, seed: 0, addresses: vec![String::new(); 3], classes: Vec::new() };
     let routes = sent(0, codec::ROUTES, 0x84, &encode_to_vec(&routes), &[]);
+    // A part of it, prepared and locked by another manager; and one that this manager brings together with another's.
+    let put = crate::codec::PartBody::new(&[], &[], &[]).expect("it is small");
+    let prepare = |others: &[PreparedAt], token: u8| {
+        let (body, bulk) = put.to_parts(&[0; 8], others, Span(0));
+        sent(3, codec::PREPARE, token, &body, &bulk)
+    };
+    let words = |number: u64| {
+        let lock = encode_to_vec(&Route::Lock(number));
+        let unlock = encode_to_vec(&Route::Unlock { happens: true });
+        [sent(0, codec::ROUTE, 7, &lock, &[]), fence.clone(), sent(0, codec::ROUTE, 8, &unlock, &[])].concat()
+    };
+    let part = prepare(&[], 9);
+    let first_age = 4;
+    let brought = prepare(&[PreparedAt { manager: 2, number: 5 }], 10);
+    let given_up = sent(3, codec::PREPARE, 11, &codec::give_up_body(first_age), &[]);
+    let stands_still = sent(2, codec::DONE, 3, &[], &[]);
     let of = |me: u8, steps: &[&[u8]]| [&[me][..], &joined(me), &steps.concat()].concat();
     vec![
         ("moved-to-another", of(1, &[&fence, &migrate, &transfers[0], &transfers[1], &count])),
         ("tuples-before-the-news", of(1, &[&fence, &transfers[0], &transfers[1], &migrate])),
         ("directory", of(0, &[&fence, &spread, &gather, &count, &transfers[1]])),
         ("joined-and-refused", [&[1][..], &fence, &join, &refused, &fence, &join].concat()),
+        ("part-of-another", of(1, &[&fence, &part, &words(first_age), &given_up])),
+        ("parts-brought-together", of(1, &[&fence, &brought, &fence, &stands_still, &part])),
         ("router", of(2, &[&routes, &fence, &count, &gather])),
     ]
 }

@@ -1,7 +1,7 @@
 //! One space, spread over several managers.
 //!
 //! # What it promises
-//! - **One manager a request.** Where a tuple is follows from its signature, and for a signature with a key from the value of that field: so
+//! - **One manager a take or read.** Where a tuple is follows from its signature, and for a signature with a key from the value of that field: so
 //!   each take and read is asked of one manager, and `no match` is as exact as that one's.
 //! - **Classes.** A signature begins as a *queue*, all of it at one manager. Where every template has given a value for one of its fields it
 //!   becomes a *hash* on that field, spread over all; where a template then does not, it becomes a *search*: it is gathered at one manager,
@@ -9,8 +9,8 @@
 //! - **A directory**, at the first manager, decides that, one change at a time. Clients keep what it says; a manager answers what it does not
 //!   have with `MOVED`, and the client's router asks the directory, and then the right manager.
 //! - **A put is not overtaken.** What a client asks of one manager goes after its puts at others have been handled, although nobody waits for their answers.
-//! - **Atomic** is what one manager does at one instant: several tuples at once belong to one manager, and so does all that a group uses and
-//!   puts; the results of a lease belong to one as well, not necessarily to that of the lease. Anything else is refused, and nothing of it happens.
+//! - **Atomic** is what one manager does at one instant, and what several do while all of them stand still: tuples that are put at once, the
+//!   results of a lease, a group's takes, reads and puts. The templates of a select belong to one manager; else it is refused, and nothing of it happens.
 //! - **All or nothing.** Nothing is asked before all managers are there and of one space; one that is gone takes the space with it, and is named by all.
 //! - **First in, first out** among tuples that one manager had. Those who wait when their signature moves ask again, in the order in which they
 //!   hear of it: among different clients the oldest may lose its place.
@@ -21,6 +21,7 @@
 //! | `manager.rs` | [`Manager`]: a [`Spaces`](crate::Spaces) as one of several |
 //! | `manager/moving.rs`, `manager/directory.rs` | how a signature moves, and who decides it |
 //! | `manager/fellows.rs` | whether all managers are there, and what is answered once one is gone |
+//! | `manager/commit.rs`, `router/parts.rs` | what several managers do at one instant: the managers' side, and a client's |
 //! | `manager/usage.rs` | what templates have shown so far |
 //! | `router.rs` | [`Router`]: a client's side |
 //! | `router/control.rs` | its fences, and its questions to the directory |

@@ -51,7 +51,7 @@
 //! | `metrics.rs` | what it counts, for whoever looks from outside |
 //! | `snapshot.rs`, each `saved.rs` | the state as bytes, and back |
 //! | `usage.rs` | partitions and hot keys: how tuples are used, for whoever looks |
-//! | `elsewhere.rs` | tuples that belong to other managers of the space |
+//! | `elsewhere.rs`, `prepared.rs` | tuples that belong to other managers of the space; what is done together with them |
 //! | `expiry.rs` | tuples that leave by themselves |
 //! | `due.rs` | what is due, in the order of its times |
 //! | `dissolve.rs` | the end of a named space |
@@ -77,6 +77,7 @@ mod metrics;
 mod near_miss;
 mod occupied;
 mod ordered;
+mod prepared;
 mod put;
 mod query;
 mod reply;
@@ -103,6 +104,7 @@ pub use config::SpaceConfig;
 #[cfg(feature = "seeded-defects")]
 pub use defect::Defect;
 pub use lease::DEAD_LETTER;
+pub(crate) use prepared::{Prepared, Readiness};
 pub use room::{EXPIRY_BYTES, MAX_INDEX_BYTES, TUPLE_BYTES};
 
 use crate::codec::{CLIENT_WORD, Query, RequestView, SPACES, Wait};
@@ -315,7 +317,7 @@ impl Space {
     }
 
     /// Removes the tuples of the takes below `token`: their answers arrived for good.
-    fn settle(&mut self, from: Address, token: Token) {
+    pub(crate) fn settle(&mut self, from: Address, token: Token) {
         while let Some(settled) = self.senders.get_mut(from).and_then(|sender| sender.settle_below(token)) {
             self.remove_unsettled(settled);
         }
@@ -404,6 +406,7 @@ impl Space {
                 Unanswered::Waiter(waiter) => drop(self.drop_waiter(waiter)),
                 Unanswered::Parked(key) => drop(self.drop_parked(now, key)),
                 Unanswered::Watcher(order) => self.drop_watcher(now, order),
+                Unanswered::Prepared(number) => drop(self.drop_prepared(now, number)),
             }
         }
         while let Some(settled) = sender.unsettled.pop_front() {

@@ -159,6 +159,23 @@ fn a_space_of_several_managers_has_a_kernel_for_each() {
         assert!(lab.space().take_if(&template!["row", number]).unwrap().is_some());
     }
     assert_eq!(lab.space().count(&template!["row", ?i64]).unwrap(), 0);
+    // Behind its kernels a client has another address at each manager, and yet one group at all of them.
+    let space = lab.space();
+    let group = space.group();
+    for number in 0..4i64 {
+        space.out_many(&[tuple!["row", number], tuple![number], tuple![0.5f64, number]], None).unwrap();
+        group.take(&template!["row", number]).unwrap();
+        group.take(&template![number]).unwrap();
+        group.out(tuple!["done", number, number]).unwrap();
+    }
+    group.commit().unwrap();
+    assert_eq!((space.status().unwrap().tuples, space.status().unwrap().leases), (8, 0));
+    let commits = |server: &Server| {
+        let told = server.meter().measure(LONG).unwrap();
+        let named = told.iter().filter(|told| told.metric.name == "quintet_manager_commits");
+        named.map(|told| told.value).sum::<u64>()
+    };
+    assert!(commits(&server) > 4, "several managers have parts of them");
 }
 
 #[test]

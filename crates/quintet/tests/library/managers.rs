@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use quintet::{Code, Lab, LinkAddress, ServeConfig, Server, SpaceConfig, template, tuple};
+use quintet::{Code, Lab, LinkAddress, ServeConfig, Server, SpaceConfig, Tuple, template, tuple};
 use quintet_testbed::TempDir;
 use std::time::Duration;
 
@@ -75,6 +75,63 @@ fn a_lease_is_acknowledged_with_a_result_of_another_manager() {
         let result = space.take_if(&template!["result", number, ?f64]).unwrap();
         assert_eq!(result, Some(tuple!["result", number, 0.5f64]), "it was acknowledged");
     }
+}
+
+/// The accounts are of several types, and at several managers.
+#[test]
+fn transfers_between_managers_are_never_seen_half_way() {
+    let dir = TempDir::new().unwrap();
+    let address: LinkAddress = format!("shm:{}", dir.join("space").display()).parse().unwrap();
+    let server = Server::start(address.clone(), &config(3)).unwrap();
+    let space = lab(&address).space();
+    let account = |of: usize| match of {
+        0 => template!["account", ?i64],
+        1 => template![1i64, ?i64],
+        _ => template![0.5f64, "account", ?i64],
+    };
+    let stored = |of: usize, amount: i64| match of {
+        0 => tuple!["account", amount],
+        1 => tuple![1i64, amount],
+        _ => tuple![0.5f64, "account", amount],
+    };
+    let amount = |of: &Tuple| i64::try_from(of.values().last().unwrap().clone()).unwrap();
+    space.out_many(&[stored(0, 100), stored(1, 100), stored(2, 100)], None).unwrap();
+    std::thread::scope(|scope| {
+        for mover in 0..3usize {
+            let (address, account) = (&address, &account);
+            scope.spawn(move || {
+                let space = lab(address).space();
+                for round in 0..40usize {
+                    let (from, to) = ((mover + round) % 3, (mover + round + 1) % 3);
+                    let group = space.group();
+                    // In one order, so that no two wait for each other.
+                    let first = amount(&group.take(&account(from.min(to))).unwrap());
+                    let second = amount(&group.take(&account(from.max(to))).unwrap());
+                    let step = if from < to { 1 } else { -1 };
+                    group.out(stored(from.min(to), first - step)).unwrap();
+                    group.out(stored(from.max(to), second + step)).unwrap();
+                    group.commit().unwrap();
+                }
+            });
+        }
+        scope.spawn(|| {
+            let (space, mut seen) = (lab(&address).space(), 0);
+            while seen < 20 {
+                let group = space.group();
+                let read = [0, 1, 2].map(|of| amount(&group.read(&account(of)).unwrap()));
+                match group.commit() {
+                    Ok(()) => {
+                        assert_eq!(read.iter().sum::<i64>(), 300, "{read:?}");
+                        seen += 1;
+                    }
+                    Err(error) => assert_eq!(error.code(), Code::Conflict, "{error}"),
+                }
+            }
+        });
+    });
+    let left = [0, 1, 2].map(|of| amount(&space.take_if(&account(of)).unwrap().unwrap()));
+    assert_eq!(left.iter().sum::<i64>(), 300, "{left:?}");
+    assert!(measured(&server, "quintet_manager_commits") > 60, "some accounts are at several managers");
 }
 
 #[test]

@@ -6,6 +6,8 @@
 //!           2 u8 | signature: a template does not give its key
 //!           3 u8 | epoch u64 | template, to the end: counts what this manager has of a hash, if the epoch is its own
 //!           4 u8 | managers u8 | seed u64: between managers, whether both are of one space; answered with DONE or ERROR
+//!           5 u8 | number u64: between managers, to stand still for a part that is prepared; answered with DONE, MOVED or ERROR
+//!           6 u8 | 1: it happens, 0: it does not u8: between managers, ends that; answered with DONE
 //! FENCE     nothing
 //! MIGRATE   epoch u64 | class | signature
 //! TRANSFER  epoch u64 | next age of the sender u64 | ends a signature u8, if 1: signature | n u32; in the bulk n bulks, each at the next multiple of 64, then n of:
@@ -33,6 +35,9 @@ pub const MAX_CLASSES: usize = 256;
 const MAX_ADDRESS_BYTES: usize = 1024;
 /// Tuples of one transfer.
 const MAX_MOVED_TUPLES: usize = 1 << 24;
+/// What one manager asks of another to do something together.
+const LOCK: u8 = 5;
+const UNLOCK: u8 = 6;
 /// In the state of a tuple on its way.
 const IN_RESERVE: u8 = 1;
 const EXPIRES: u8 = 2;
@@ -61,6 +66,10 @@ pub(crate) enum Route {
     Count(u64),
     /// One manager of another: whether both are of a space with so many managers and this key of the hash that says where a tuple is.
     Join { managers: u8, seed: u64 },
+    /// One manager of another: to stand still for the part with this number, if it can be done.
+    Lock(u64),
+    /// One manager of another: to do the part for which it stands still, or not, and to go on.
+    Unlock { happens: bool },
 }
 
 /// How it is with the other managers.
@@ -174,7 +183,22 @@ impl Encode for Route {
                 sink.u8(*managers);
                 sink.u64(*seed);
             }
+            Route::Lock(number) => {
+                sink.u8(LOCK);
+                sink.u64(*number);
+            }
+            Route::Unlock { happens } => {
+                sink.u8(UNLOCK);
+                sink.u8((*happens).into());
+            }
         }
+    }
+}
+
+impl Route {
+    /// Whether a body is that of the word by which a manager goes on.
+    pub(crate) fn is_unlock(body: &[u8]) -> bool {
+        body.first() == Some(&UNLOCK)
     }
 }
 
@@ -189,6 +213,8 @@ impl Decode<'_> for Route {
             2 => Route::Gather(Signature::decode(reader)?),
             3 => Route::Count(reader.u64()?),
             4 => Route::Join { managers: reader.u8()?, seed: reader.u64()? },
+            LOCK => Route::Lock(reader.u64()?),
+            UNLOCK => Route::Unlock { happens: reader.flag("whether a part happens")? },
             other => return Err(reader.invalid("what is asked of a directory", other, 1)),
         })
     }

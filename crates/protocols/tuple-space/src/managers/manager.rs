@@ -1,5 +1,6 @@
 //! A manager that is one of several: it does what it has, and sends away what it has not.
 
+mod commit;
 mod directory;
 mod fellows;
 mod metrics;
@@ -8,12 +9,13 @@ mod usage;
 
 use super::{Home, Placement};
 use crate::codec::{
-    CANCEL, Class, FENCE, Further, MIGRATE, NAMED, Put, RENEW, RETURN, ROUTE, RequestView, SPACES, TRANSFER,
-    View,
+    CANCEL, Class, FENCE, Further, MIGRATE, NAMED, PREPARE, Put, RENEW, RETURN, ROUTE, RequestView, SPACES,
+    TRANSFER, View,
 };
 use crate::space::{Elsewhere, seeded};
 use crate::{Signature, SpaceConfig, Spaces, SpacesConfig};
 use bytes::Bytes;
+use commit::Commits;
 use directory::Directory;
 use fellows::Fellows;
 use metrics::Counts;
@@ -74,6 +76,8 @@ pub struct Manager {
     /// What waits for the link to each manager.
     outgoing: Vec<VecDeque<OwnedFrame>>,
     directory: Option<Directory>,
+    /// What this and other managers do together.
+    commits: Commits,
     usages: Usages,
     counts: Counts,
 }
@@ -118,6 +122,7 @@ impl Manager {
             last_token: 0,
             outgoing: managers.managers.iter().map(|_| VecDeque::new()).collect(),
             directory: is_first.then(Directory::new),
+            commits: Commits::default(),
             usages: Usages::new(managers.spread_after),
             counts: Counts::default(),
         }
@@ -147,6 +152,7 @@ impl Manager {
                 let text = "only another manager of the space may say that";
                 self.spaces.unnamed_mut().refuse(from, frame.token, Code::NotAllowed, text, out);
             }
+            PREPARE => self.prepare(now, from, frame, out),
             kind if !is_asked(kind) => {}
             _ if !self.admitted.contains(from) => self.send_away(from, frame.token, out),
             NAMED | SPACES => self.spaces.handle(now, Input::Frame(from, frame), out),
@@ -293,8 +299,9 @@ fn is_asked(kind: Kind) -> bool {
     kind == NAMED || RequestView::is_request(kind)
 }
 
-impl Protocol for Manager {
-    fn handle(&mut self, now: Time, input: Input<'_>, out: &mut dyn Outbox) {
+impl Manager {
+    /// Does what an input asks for.
+    fn attend(&mut self, now: Time, input: Input<'_>, out: &mut dyn Outbox) {
         match input {
             Input::Frame(from, frame) => match self.fellow(from) {
                 Some(manager) => self.fellow_frame(now, manager, frame, out),
@@ -313,9 +320,20 @@ impl Protocol for Manager {
         }
         self.send_leaving(now, out);
     }
+}
 
+impl Protocol for Manager {
+    fn handle(&mut self, now: Time, input: Input<'_>, out: &mut dyn Outbox) {
+        if self.stands_still_for(&input) {
+            return self.hold(&input);
+        }
+        self.attend(now, input, out);
+        self.go_on(now, out);
+    }
+
+    /// Time stands still as well while this manager does.
     fn deadline(&self) -> Option<Time> {
-        self.spaces.deadline()
+        if self.commits.stands_still() { None } else { self.spaces.deadline() }
     }
 
     fn measure(&self, meter: &mut Meter<'_>) {

@@ -9,6 +9,7 @@
 mod again;
 mod control;
 mod merge;
+mod parts;
 mod target;
 
 use super::{Placement, gone};
@@ -17,6 +18,7 @@ use crate::codec::{
     TUPLE,
 };
 use merge::Merge;
+use parts::Several;
 use quintet_contract::{
     Address, DownCause, Frame, Input, Kind, Meter, Metric, Outbox, OwnedFrame, PeerChange, Protocol,
     SendError, Time, Token, tell_all,
@@ -102,6 +104,8 @@ enum Asked {
     /// The manager, and which of its requests it is.
     One(u8, u64),
     All(Merge),
+    /// One after the other, each of a part.
+    Several(Several),
 }
 
 /// What the router asks for itself.
@@ -110,6 +114,8 @@ enum Control {
     /// Whether all that was asked of this manager has been handled: which of its requests it is.
     Fence(u8, u64),
     Route,
+    /// That a part which this manager has prepared comes to nothing.
+    GiveUp(u8),
 }
 
 #[derive(Debug, Default)]
@@ -118,13 +124,18 @@ struct Counts {
     fences: u64,
     routes: u64,
     of_all: u64,
+    of_several: u64,
 }
 
-static METRICS: [Metric; 4] = [
+static METRICS: [Metric; 5] = [
     Metric::counter("quintet_router_moved", "Requests that came back and were asked again"),
     Metric::counter("quintet_router_fences", "Fences between a put at one manager and a request to another"),
     Metric::counter("quintet_router_routes", "Questions to the directory"),
     Metric::counter("quintet_router_asked_of_all", "Requests that were asked of all managers"),
+    Metric::counter(
+        "quintet_router_asked_of_several",
+        "Requests that several managers were asked to do at one instant",
+    ),
 ];
 
 impl Router {
@@ -220,6 +231,7 @@ impl Router {
             let asked: Vec<u8> = match &open.asked {
                 Asked::One(manager, _) => vec![*manager],
                 Asked::All(_) => self.numbers().collect(),
+                Asked::Several(several) => vec![several.asked()],
             };
             asked.into_iter().for_each(|manager| self.tell(manager, frame.to_owned(), out));
             return;
@@ -237,7 +249,7 @@ impl Router {
     fn undo(&mut self, frame: Frame<'_>, out: &mut dyn Outbox) {
         let of_open = self.open.get(&frame.token).and_then(|open| match open.asked {
             Asked::One(manager, _) => Some(manager),
-            Asked::All(_) => None,
+            Asked::All(_) | Asked::Several(_) => None,
         });
         if let Some(manager) = self.taken.remove(&frame.token).or(of_open) {
             self.tell(manager, frame.to_owned(), out);
@@ -270,6 +282,12 @@ impl Router {
                         return;
                     }
                     self.send_to_all(now, merge, kind, bodies, out);
+                }
+                Target::Several(several) => {
+                    if self.fence_all_but(None, out) {
+                        return;
+                    }
+                    self.begin_parts(now, several, out);
                 }
             }
         }
@@ -382,7 +400,10 @@ impl Router {
                     self.conclude(frame.token, out);
                 }
             }
-            Asked::One(..) => {}
+            Asked::Several(several) if several.asked() == manager => {
+                self.answer_of_part(now, manager, frame, out)
+            }
+            Asked::One(..) | Asked::Several(_) => {}
         }
         self.pump(now, out);
     }
@@ -475,7 +496,7 @@ impl Protocol for Router {
     }
 
     fn measure(&self, meter: &mut Meter<'_>) {
-        let Counts { moved, fences, routes, of_all } = self.counts;
-        tell_all(&METRICS, [moved, fences, routes, of_all], meter);
+        let Counts { moved, fences, routes, of_all, of_several } = self.counts;
+        tell_all(&METRICS, [moved, fences, routes, of_all, of_several], meter);
     }
 }

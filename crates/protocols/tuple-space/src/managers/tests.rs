@@ -4,3 +4,4 @@ mod further;
 mod network;
 mod random_runs;
 mod rules;
+mod together;

@@ -71,6 +71,16 @@ pub enum Defect {
     AgesNotPassed,
     /// A router lets a request overtake a put at another manager.
     PutNotFenced,
+    /// A manager that is to stand still for what several do goes on.
+    LockNotHeld,
+    /// A manager does its part of what several do as soon as it is to stand still for it.
+    PartDoneAtLock,
+    /// What a group has read at several managers is looked for when they prepare, and no more at its end.
+    WitnessGoneAtLock,
+    /// A part that is prepared at one manager stays there where another one cannot do its own.
+    PartNotGivenUp,
+    /// A router lets a request overtake what several managers do.
+    PartsNotFenced,
 }
 
 /// Whether this defect is switched on. Always false without the feature.

@@ -28,8 +28,11 @@ impl Space {
         for address in self.addresses_in_order() {
             let unanswered = self.senders.get(address).map(|sender| sender.unanswered.clone());
             for (token, unanswered) in unanswered.unwrap_or_default() {
+                let was_answered = self.was_answered(unanswered);
                 self.drop_unanswered(now, unanswered);
-                self.refuse(address, token, refusal.code, &*refusal.text, out);
+                if !was_answered {
+                    self.refuse(address, token, refusal.code, &*refusal.text, out);
+                }
             }
         }
     }

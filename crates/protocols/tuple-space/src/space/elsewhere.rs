@@ -3,6 +3,7 @@
 //! A tuple that becomes one that can be taken, because it is put or returns, is offered to those who wait here if it belongs here; else it
 //! leaves, and whoever asked for what made it leave is answered when it has come to where it belongs.
 
+use super::prepared::Parts;
 use super::room::Account;
 use super::stores::Place;
 use super::waiter::Waiter;
@@ -28,6 +29,7 @@ pub(crate) struct Elsewhere {
     leaving: Vec<Leaving>,
     /// Tuples that left and belong to no request so far.
     begun: Vec<MovedTuple>,
+    pub(super) parts: Parts,
 }
 
 /// Tuples that leave together, and who is answered then.
@@ -48,8 +50,15 @@ impl Encode for Epoch {
 
 impl Elsewhere {
     pub(crate) fn new(placement: Placement, me: u8, managers: u8) -> Elsewhere {
-        let incoming = BTreeSet::new();
-        Elsewhere { placement, me, incoming, stride: managers.into(), leaving: Vec::new(), begun: Vec::new() }
+        Elsewhere {
+            placement,
+            me,
+            incoming: BTreeSet::new(),
+            stride: managers.into(),
+            leaving: Vec::new(),
+            begun: Vec::new(),
+            parts: Parts::default(),
+        }
     }
 }
 
@@ -64,6 +73,11 @@ impl Space {
     /// Where tuples are, if it is one of several managers.
     pub(crate) fn placement(&mut self) -> Option<&mut Placement> {
         self.elsewhere.as_mut().map(|elsewhere| &mut elsewhere.placement)
+    }
+
+    /// Whether a tuple belongs to this manager.
+    pub(crate) fn is_home(&self, tuple: &View<'_>) -> bool {
+        self.elsewhere.as_ref().is_none_or(|elsewhere| elsewhere.placement.of_tuple(tuple) == elsewhere.me)
     }
 
     /// Says whether all of a signature has come.

@@ -26,7 +26,7 @@ impl Ends {
         Ends { leases: vec![lease], witnesses: Vec::new() }
     }
 
-    fn of(uses: &Uses<'_>) -> Ends {
+    pub(super) fn of(uses: &Uses<'_>) -> Ends {
         Ends { leases: uses.leases().collect(), witnesses: uses.witnesses().collect() }
     }
 
@@ -64,7 +64,7 @@ impl Space {
     }
 
     /// Where what a group puts finds room. One that removes something is as an acknowledgement, any other as an `out`.
-    fn room_for_group(&self, ends: &Ends, put: &Put<'_>) -> Option<Account> {
+    pub(super) fn room_for_group(&self, ends: &Ends, put: &Put<'_>) -> Option<Account> {
         let size = Size::of(&put.tuples);
         if put.tuples.is_empty() {
             return Some(Account::Quota);

@@ -130,6 +130,10 @@ impl Space {
                 self.refuse_conflict(parked.address, parked.token, age, out);
                 continue;
             }
+            if parked.others.is_some() {
+                self.hold_part(parked, account, out);
+                continue;
+            }
             self.finish_leases(now, &parked.ends);
             self.put_all(now, &parked.tuples(), account, out);
             self.reply_done(parked.address, parked.token, out);

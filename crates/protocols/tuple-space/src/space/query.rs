@@ -318,6 +318,10 @@ impl Space {
     pub(super) fn cancel(&mut self, now: Time, from: Address, token: Token, out: &mut dyn Outbox) {
         let unanswered = self.senders.get(from).and_then(|sender| sender.unanswered.get(&token));
         let Some(unanswered) = unanswered.copied() else { return };
+        if matches!(unanswered, Unanswered::Prepared(_)) {
+            // Its end is for the manager to say that brings it together with others.
+            return;
+        }
         self.drop_unanswered(now, unanswered);
         self.refuse(from, token, Code::Cancelled, "at the sender's request", out);
     }
@@ -327,6 +331,7 @@ impl Space {
             Unanswered::Waiter(waiter) => drop(self.drop_waiter(waiter)),
             Unanswered::Parked(key) => drop(self.drop_parked(now, key)),
             Unanswered::Watcher(order) => self.drop_watcher(now, order),
+            Unanswered::Prepared(number) => drop(self.drop_prepared(now, number)),
         }
     }
 

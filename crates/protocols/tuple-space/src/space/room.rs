@@ -10,7 +10,7 @@ use super::SpaceConfig;
 use super::group::Ends;
 use super::index::MAX_FURTHER_INDEXES;
 use super::store::NewIndex;
-use crate::codec::{KeptTuples, PutTuples};
+use crate::codec::{KeptTuples, PreparedAt, PutTuples};
 use quintet_contract::{Address, Span, Time, Token};
 use std::collections::BTreeMap;
 
@@ -76,6 +76,8 @@ pub(super) struct Parked {
     pub(super) waits: Span,
     pub(super) size: Size,
     tuples: KeptTuples,
+    /// Of a part of what several managers do: the others' parts, if they were told to this one, which brings them together then.
+    pub(super) others: Option<Vec<PreparedAt>>,
 }
 
 /// The quota and its use.
@@ -108,7 +110,7 @@ impl Parked {
         tuples: &PutTuples<'_>,
     ) -> Parked {
         let (size, tuples) = (Size::of(tuples), tuples.keep());
-        Parked { address, token, ends, since: Time::ZERO, due: None, waits, size, tuples }
+        Parked { address, token, ends, since: Time::ZERO, due: None, waits, size, tuples, others: None }
     }
 
     pub(super) fn tuples(&self) -> PutTuples<'_> {
@@ -116,7 +118,7 @@ impl Parked {
     }
 
     /// Bytes for which it counts while it waits.
-    fn kept_bytes(&self) -> u64 {
+    pub(super) fn kept_bytes(&self) -> u64 {
         self.tuples().kept_bytes() + self.ends.bytes()
     }
 }
@@ -297,6 +299,19 @@ impl Room {
     pub(super) fn free(&mut self, bytes: u64, account: Account) {
         let used = self.account(account);
         *used = used.minus(Size { bytes, tuples: 1 });
+        self.freed = true;
+    }
+
+    /// Counts so much before it comes.
+    pub(super) fn reserve(&mut self, size: Size, account: Account) {
+        let used = self.account(account);
+        *used = used.plus(size);
+    }
+
+    /// What was counted comes now, or does not come.
+    pub(super) fn release(&mut self, size: Size, account: Account) {
+        let used = self.account(account);
+        *used = used.minus(size);
         self.freed = true;
     }
 

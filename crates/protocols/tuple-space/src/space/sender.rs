@@ -16,6 +16,8 @@ pub(super) enum Unanswered {
     Parked(super::room::ParkedKey),
     /// One who watches, of this age.
     Watcher(u64),
+    /// A part of what several managers do, of this number: it is prepared, and may have been answered so.
+    Prepared(u64),
 }
 
 /// A tuple of a plain take that was answered and may still be undone. Those of one collected page have the same token.

@@ -37,11 +37,15 @@ impl Space {
             assert!(!entry.is_shown(), "a leased tuple is hidden");
             count(entry);
         }
+        for (size, account) in self.reserved() {
+            let account = &mut counted[usize::from(account == Account::Reserve)];
+            *account = account.plus(size);
+        }
         self.verify_usage();
         let entries = self.stores.iter().map(|store| store.further() * store.shown() as u64).sum::<u64>();
         assert_eq!(self.room.index_bytes(), entries * INDEX_ENTRY_BYTES);
         let accounts = [Account::Quota, Account::Reserve].map(|account| self.room.used(account));
-        assert_eq!(accounts, counted, "quota and reserve count shown and leased tuples");
+        assert_eq!(accounts, counted, "quota and reserve count shown, leased and prepared tuples");
         let unsettled = self.senders.iter().flat_map(|sender| &sender.unsettled);
         let (mut held, mut hidden) = (Size::default(), self.leases.len());
         for unsettled in unsettled {
@@ -67,7 +71,7 @@ impl Space {
 
     fn verify_requests(&self) {
         let mut waiters = 0;
-        let (mut parked, mut watchers) = (0, 0);
+        let (mut parked, mut watchers, mut prepared) = (0, 0, 0);
         let (mut filed, mut unindexed, mut scanning) = (0, 0, 0);
         for sender in self.senders.iter() {
             for unanswered in sender.unanswered.values() {
@@ -89,6 +93,7 @@ impl Space {
                     }
                     Unanswered::Parked(_) => parked += 1,
                     Unanswered::Watcher(order) => watchers += usize::from(self.watches.contains(*order)),
+                    Unanswered::Prepared(_) => prepared += 1,
                 }
             }
         }
@@ -99,6 +104,7 @@ impl Space {
         assert!(unindexed == 0 || is_served, "an index is waited for that nobody builds");
         assert_eq!(self.step_at.is_some(), self.has_steps());
         assert_eq!(self.room.parked(), parked);
+        assert_eq!(self.reserved().count(), prepared, "what is prepared is its client's");
         assert_eq!(self.watches.len(), watchers, "who watches has asked for it");
         assert_eq!(self.stores.iter().map(super::store::Store::waiters).sum::<usize>(), filed);
     }

@@ -34,6 +34,11 @@ impl Manager {
         if self.fellow(from).is_none() && self.refuse_lost(from, frame.token, out) {
             return;
         }
+        if let (Some(manager), 0, Ok(Route::Lock(_) | Route::Unlock { .. })) =
+            (self.fellow(from), template, &asked)
+        {
+            return self.commit_word(now, (manager, frame.token), asked.expect("it is one of the two"), out);
+        }
         let asked = match (asked, &mut self.directory) {
             (Ok(Route::Count(epoch)), _) => return self.count_part(now, from, epoch, template, frame, out),
             (Ok(_), _) if template > 0 => {
@@ -45,6 +50,10 @@ impl Manager {
                 if let Some(manager) = self.fellow(from) {
                     return self.join(manager, frame.token, (managers, seed), out);
                 }
+                let text = "only another manager of the space may say that";
+                return self.spaces.unnamed_mut().refuse(from, frame.token, Code::NotAllowed, text, out);
+            }
+            (Ok(Route::Lock(_) | Route::Unlock { .. }), _) => {
                 let text = "only another manager of the space may say that";
                 return self.spaces.unnamed_mut().refuse(from, frame.token, Code::NotAllowed, text, out);
             }
@@ -62,7 +71,7 @@ impl Manager {
             }
         };
         match asked {
-            Route::Ask | Route::Count(_) | Route::Join { .. } => {}
+            Route::Ask | Route::Count(_) | Route::Join { .. } | Route::Lock(_) | Route::Unlock { .. } => {}
             Route::Spread(signature, field) => self.want(signature, Class::Hash(field)),
             Route::Gather(signature) => self.want(signature, Class::Search),
         }

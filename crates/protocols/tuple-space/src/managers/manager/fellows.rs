@@ -172,6 +172,7 @@ impl Manager {
         }
         self.admitted = PeerMap::new();
         self.spaces.refuse_unanswered(now, &why, out);
+        self.commits.end();
         self.fellows.lost = Some(why);
         self.answer_fences(out);
         self.refuse_asked(out);

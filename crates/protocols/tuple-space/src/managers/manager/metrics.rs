@@ -6,7 +6,7 @@ use quintet_contract::{Meter, Metric, tell_all};
 const NAME: &str = "quintet_manager_requests";
 const TEXT: &str = "Takes and reads of one manager of several, by the class of their signature";
 
-static METRICS: [Metric; 7] = [
+static METRICS: [Metric; 9] = [
     Metric::counter(NAME, TEXT).of("class", "queue"),
     Metric::counter(NAME, TEXT).of("class", "hash"),
     Metric::counter(NAME, TEXT).of("class", "search"),
@@ -14,6 +14,11 @@ static METRICS: [Metric; 7] = [
     Metric::counter("quintet_manager_migrations", "Signatures that were moved, told by the first manager"),
     Metric::counter("quintet_manager_tuples_sent", "Tuples that went to other managers"),
     Metric::counter("quintet_manager_tuples_adopted", "Tuples that came from other managers"),
+    Metric::counter(
+        "quintet_manager_commits",
+        "What this manager and others did at one instant, told by the lowest of them",
+    ),
+    Metric::counter("quintet_manager_held", "Inputs that waited while a manager stood still for that"),
 ];
 
 /// What is counted.
@@ -24,6 +29,8 @@ pub(super) struct Counts {
     pub(super) migrations: u64,
     pub(super) tuples_sent: u64,
     pub(super) tuples_adopted: u64,
+    pub(super) commits: u64,
+    pub(super) held: u64,
 }
 
 impl Counts {
@@ -37,11 +44,9 @@ impl Counts {
 
     pub(super) fn tell(&self, meter: &mut Meter<'_>) {
         let [queue, hash, search] = self.by_class;
-        let Counts { moved_answers, migrations, tuples_sent, tuples_adopted, .. } = *self;
-        tell_all(
-            &METRICS,
-            [queue, hash, search, moved_answers, migrations, tuples_sent, tuples_adopted],
-            meter,
-        );
+        let Counts { moved_answers, migrations, tuples_sent, tuples_adopted, commits, held, .. } = *self;
+        let values =
+            [queue, hash, search, moved_answers, migrations, tuples_sent, tuples_adopted, commits, held];
+        tell_all(&METRICS, values, meter);
     }
 }

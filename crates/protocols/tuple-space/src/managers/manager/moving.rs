@@ -37,6 +37,10 @@ pub(super) enum Sent {
     Spread,
     /// Whether that manager is of the same space.
     Join(u8),
+    /// To stand still.
+    Lock,
+    /// To go on.
+    Unlock,
 }
 
 /// Tuples that are on their way, for whom somebody waits.
@@ -58,7 +62,9 @@ impl Manager {
 
     /// A frame of another manager.
     pub(super) fn fellow_frame(&mut self, now: Time, from: u8, frame: Frame<'_>, out: &mut dyn Outbox) {
-        self.spaces.unnamed_mut().catch_up(now, out);
+        if !self.commits.stands_still() {
+            self.spaces.unnamed_mut().catch_up(now, out);
+        }
         match frame.kind {
             MIGRATE => {
                 let mut reader = Reader::new(frame.body);
@@ -79,7 +85,8 @@ impl Manager {
             Some(Sent::Join(manager)) => self.joined(now, manager, frame, out),
             Some(Sent::Migrate) => self.has_changed(now, out),
             Some(Sent::Transfer(Some(batch))) => self.has_come(batch, out),
-            Some(Sent::Transfer(None) | Sent::Spread) | None => {}
+            Some(Sent::Lock) => self.locked(now, frame, out),
+            Some(Sent::Transfer(None) | Sent::Spread | Sent::Unlock) | None => {}
         }
     }
 

@@ -92,6 +92,7 @@ impl Router {
                 self.placement = Some(Placement::of_routes(&routes));
                 self.addresses = routes.addresses;
             }
+            (Some(Control::GiveUp(manager)), DONE, _) if manager == from => {}
             (None, ..) => {}
             // It says why: another manager is gone, say.
             (Some(_), _, Ok(Answer::Error(refusal))) => self.lose(refusal, out),

@@ -2,10 +2,11 @@
 
 use super::Router;
 use super::merge::{Merge, Sum};
+use super::parts::Several;
 use crate::Signature;
 use crate::codec::{
     ACK, COMMIT, FURTHER, Further, FurtherOperation, LeaseId, OUT, Put, ROUTE, Replace, RequestView, Route,
-    Select, TAKE, Uses, View, encode_uses,
+    Select, TAKE, Uses, View, Witness, encode_uses,
 };
 use crate::managers::{Home, Placement};
 use quintet_contract::{Frame, Kind, OwnedFrame};
@@ -18,6 +19,8 @@ pub(super) enum Target {
     One(u8, Option<Vec<u8>>),
     /// All of them, in frames of this kind, each perhaps with another body.
     All(Merge, Kind, Vec<Option<Vec<u8>>>),
+    /// Several of them, each of a part of it, which happen at one instant.
+    Several(Several),
     /// A template does not give the key of its signature, which is to be gathered before.
     Gather(Signature),
     /// Nobody can do it at one instant.
@@ -92,17 +95,13 @@ impl Router {
             return Target::One(0, None);
         };
         match &request {
-            RequestView::Out(put) => together(placement, put, "put at once"),
+            RequestView::Out(put) => self.put(placement, put),
             RequestView::Take(query) | RequestView::Read(query) => of_template(placement, &query.template),
             RequestView::Further(Further::Replace(replace)) => of_replacement(placement, replace),
             RequestView::Further(Further::Select(select)) => of_select(placement, select),
             RequestView::Further(Further::Collect(asked)) => of_template(placement, &asked.template),
             RequestView::Count(template) => self.count(placement, frame, template),
-            RequestView::Ack(lease, put) => match together(placement, put, "put as the results of one lease")
-            {
-                Target::One(..) => Target::One(self.of_lease(*lease), None),
-                refused => refused,
-            },
+            RequestView::Ack(lease, put) => self.acknowledge(placement, *lease, put),
             RequestView::Release(lease) => Target::One(self.of_lease(*lease), None),
             RequestView::Commit(uses, put) if uses.is_commit => self.commit(placement, frame, uses, put),
             RequestView::Commit(uses, _) => self.abort(frame, uses),
@@ -123,7 +122,7 @@ impl Router {
     }
 
     /// A manager gives leases numbers of its own remainder.
-    fn of_lease(&self, lease: LeaseId) -> u8 {
+    pub(super) fn of_lease(&self, lease: LeaseId) -> u8 {
         u8::try_from(lease.0 % self.managers.len() as u64).expect("there are fewer managers")
     }
 
@@ -137,16 +136,35 @@ impl Router {
         Target::All(Merge::new(self.numbers(), Sum::Count(0)), ROUTE, bodies)
     }
 
+    fn put(&self, placement: &Placement, put: &Put<'_>) -> Target {
+        match home(placement, put) {
+            Some(manager) => Target::One(manager, None),
+            None => self.of_several(placement, (&[], &[]), put),
+        }
+    }
+
+    /// Results that belong to one manager, whichever, come there from the lease's.
+    fn acknowledge(&self, placement: &Placement, lease: LeaseId, put: &Put<'_>) -> Target {
+        match home(placement, put) {
+            Some(_) => Target::One(self.of_lease(lease), None),
+            None => self.of_several(placement, (&[lease], &[]), put),
+        }
+    }
+
     fn commit(&self, placement: &Placement, frame: &OwnedFrame, uses: &Uses<'_>, put: &Put<'_>) -> Target {
         let leases = uses.leases().map(|lease| self.of_lease(lease));
-        let witnesses = uses.witnesses().map(|witness| witness.place.to_le_bytes()[MANAGER_BYTE]);
+        let witnesses = uses.witnesses().map(|witness| of_witness(&witness));
         let puts = put.tuples.views().map(|tuple| placement.of_tuple(&tuple));
         let mut managers = leases.chain(witnesses).chain(puts);
         let first = managers.next().unwrap_or(0);
-        if usize::from(first) >= self.managers.len() || managers.any(|manager| manager != first) {
-            let text = "the group's tuples are at several managers, and so far a group is one manager's: \
-                        let its tuples have the same types and key, or serve with one manager";
-            return Target::Refused(Code::BadValue, text.to_owned());
+        let is_one = managers.all(|manager| manager == first);
+        if uses.witnesses().any(|witness| usize::from(of_witness(&witness)) >= self.managers.len()) {
+            let text = "the group has read a tuple of a manager that there is not";
+            return Target::Refused(Code::Malformed, text.to_owned());
+        }
+        if !is_one {
+            let (leases, witnesses): (Vec<_>, Vec<_>) = (uses.leases().collect(), uses.witnesses().collect());
+            return self.of_several(placement, (&leases, &witnesses), put);
         }
         // Only a router knows what is written in the place.
         let mut body = frame.body.to_vec();
@@ -217,15 +235,21 @@ fn of_select(placement: &Placement, select: &Select<'_>) -> Target {
     Target::One(first.unwrap_or(0), None)
 }
 
-/// The manager of tuples that are put at one instant: the first one's, if there are none.
-fn together(placement: &Placement, put: &Put<'_>, how: &str) -> Target {
+/// The manager of these tuples, if they are one's: the first one, if there are none.
+fn home(placement: &Placement, put: &Put<'_>) -> Option<u8> {
     let mut homes = put.tuples.views().map(|tuple| placement.of_tuple(&tuple));
     let first = homes.next().unwrap_or(0);
-    if homes.all(|home| home == first) {
-        return Target::One(first, None);
-    }
-    let text = format!(
-        "the tuples belong to several managers and cannot be {how}: put them one after the other, or serve with one manager"
-    );
-    Target::Refused(Code::BadValue, text)
+    homes.all(|home| home == first).then_some(first)
+}
+
+/// The manager of what was read.
+pub(super) fn of_witness(witness: &Witness) -> u8 {
+    witness.place.to_le_bytes()[MANAGER_BYTE]
+}
+
+/// What was read as its manager knows it: only a router knows what is written in the place.
+pub(super) fn without_manager(witness: &Witness) -> Witness {
+    let mut place = witness.place.to_le_bytes();
+    place[MANAGER_BYTE] = 0;
+    Witness { place: u64::from_le_bytes(place), ..*witness }
 }

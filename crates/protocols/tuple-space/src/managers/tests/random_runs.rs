@@ -1,16 +1,21 @@
 //! Random clients on a random network: whatever happens, it is what one space could have done.
 
 use super::network::Network;
-use crate::{Answer, Field, LeaseId, Request, SpaceConfig, Template, Tuple, Value, Wait, template, tuple};
+use crate::{
+    Answer, Field, LeaseId, Request, SpaceConfig, Template, Tuple, Value, Wait, Witness, template, tuple,
+};
 use quintet_contract::{Random, Span};
 use quintet_errors::Code;
 use quintet_linearizability::{Act, Order, Partition, Pattern, Purpose, check};
+use std::collections::BTreeMap;
 
 const MANAGERS: usize = 3;
 const CLIENTS: usize = 3;
 const KEYS: u64 = 3;
 /// Requests that a client has under way at most.
 const AT_ONCE: usize = 3;
+/// From this number on what is drawn is a group's.
+const IN_GROUP: u64 = 8;
 
 type Event = quintet_linearizability::Event<Act>;
 
@@ -19,6 +24,7 @@ struct Asked {
     client: usize,
     token: u64,
     event: Event,
+    is_of_group: bool,
     is_cancelled: bool,
 }
 
@@ -29,6 +35,13 @@ struct Held {
     lease: LeaseId,
 }
 
+/// A group that a client forms.
+#[derive(Default)]
+struct Group {
+    leased: Vec<(LeaseId, u32)>,
+    witnessed: Vec<(Witness, u32)>,
+}
+
 struct Run {
     network: Network,
     random: Random,
@@ -36,9 +49,18 @@ struct Run {
     last_number: u32,
     asked: Vec<Asked>,
     held: Vec<Held>,
+    groups: Vec<Group>,
+    /// The leases of groups whose end is under way.
+    ending: BTreeMap<(usize, u64), Vec<LeaseId>>,
     history: Vec<Event>,
     /// Templates may leave the key out: then signatures that were spread are gathered.
     leaves_key_out: bool,
+    /// Groups are formed, and several tuples are put at once.
+    does_together: bool,
+    /// Groups that met a conflict.
+    conflicts: u32,
+    /// An answer that does not fit its request.
+    misfit: Option<String>,
 }
 
 fn stored(partition: Partition, number: u32) -> Tuple {
@@ -67,16 +89,21 @@ fn number_of(tuple: &Tuple) -> u32 {
 }
 
 impl Run {
-    fn new(seed: u64, space: SpaceConfig) -> Run {
+    fn new(seed: u64, space: SpaceConfig, does_together: bool) -> Run {
         let mut random = Random::new(seed, 43);
         Run {
             network: Network::new(MANAGERS, CLIENTS, space),
             leaves_key_out: random.below(2) == 0,
+            does_together,
+            conflicts: 0,
+            misfit: None,
             random,
             clock: 0,
             last_number: 0,
             asked: Vec::new(),
             held: Vec::new(),
+            groups: (0..CLIENTS).map(|_| Group::default()).collect(),
+            ending: BTreeMap::new(),
             history: Vec::new(),
         }
     }
@@ -111,9 +138,12 @@ impl Run {
 
     fn ask(&mut self, client: usize) {
         let held = self.held.iter().position(|held| held.client == client);
-        let (act, token) = match (self.draw(8), held) {
+        let sort = self.draw(if self.does_together { 12 } else { 8 });
+        let (act, token) = match (sort, held) {
             (0..3, _) => self.out(client),
             (3, Some(held)) => self.end_lease(held),
+            (IN_GROUP.., _) if sort < 11 => self.use_in_group(client),
+            (IN_GROUP.., _) => self.end_group(client),
             (4, _) if self.leaves_key_out => {
                 let (signature, _) = self.partition();
                 let template = asking(signature, None);
@@ -123,16 +153,22 @@ impl Run {
             _ => self.query(client),
         };
         let event = Event { client: client as u32, act, asked: self.clock, answered: None };
-        self.asked.push(Asked { client, token, event, is_cancelled: false });
+        let is_of_group = (IN_GROUP..11).contains(&sort);
+        self.asked.push(Asked { client, token, event, is_of_group, is_cancelled: false });
     }
 
     fn out(&mut self, client: usize) -> (Act, u64) {
-        let (partition, number) = (self.partition(), self.number());
-        let tuples = [stored(partition, number)];
-        (
-            Act::out(partition, number),
-            self.network.ask(client, &Request::Out { deadline: None, tuples: &tuples, expiries: &[] }),
-        )
+        let puts = self.puts();
+        let tuples: Vec<_> = puts.iter().map(|(partition, number)| stored(*partition, *number)).collect();
+        let token =
+            self.network.ask(client, &Request::Out { deadline: None, tuples: &tuples, expiries: &[] });
+        (Act::Out(puts), token)
+    }
+
+    /// One tuple or two, wherever they belong.
+    fn puts(&mut self) -> Vec<(Partition, u32)> {
+        let number = if self.does_together { 1 + self.draw(3) / 2 } else { 1 };
+        (0..number).map(|_| (self.partition(), self.number())).collect()
     }
 
     fn end_lease(&mut self, held: usize) -> (Act, u64) {
@@ -140,12 +176,43 @@ impl Run {
         if self.draw(2) == 0 {
             return (Act::Return(vec![number]), self.network.ask(client, &Request::Release { lease }));
         }
-        let (partition, result) = (self.partition(), self.number());
-        let tuples = [stored(partition, result)];
+        let puts = self.puts();
+        let tuples: Vec<_> = puts.iter().map(|(partition, number)| stored(*partition, *number)).collect();
         let token =
             self.network.ask(client, &Request::Ack { lease, deadline: None, tuples: &tuples, expiries: &[] });
-        let (leased, puts) = (vec![number], vec![(partition, result)]);
+        let leased = vec![number];
         (Act::Commit { leased, witnessed: Vec::new(), puts, happened: true }, token)
+    }
+
+    /// Takes or reads something for a group.
+    fn use_in_group(&mut self, client: usize) -> (Act, u64) {
+        let (signature, key) = self.partition();
+        let template = asking(signature, Some(key));
+        let wait = Wait::AtOnce;
+        let (purpose, request) = match self.draw(2) {
+            0 => (Purpose::Read, Request::Witness { wait, template: &template }),
+            _ => {
+                let lease = Span::from_secs(9);
+                (Purpose::Lease, Request::Hold { wait, lease, limit: None, template: &template })
+            }
+        };
+        let token = self.network.ask(client, &request);
+        (Act::Query { of: vec![Pattern { signature, key: Some(key) }], purpose, found: None }, token)
+    }
+
+    /// Ends a client's group, with what it puts.
+    fn end_group(&mut self, client: usize) -> (Act, u64) {
+        let Group { mut leased, witnessed } = core::mem::take(&mut self.groups[client]);
+        leased.sort_unstable();
+        let (leases, leased): (Vec<_>, Vec<_>) = leased.into_iter().unzip();
+        let (witnesses, witnessed): (Vec<_>, Vec<_>) = witnessed.into_iter().unzip();
+        let puts = self.puts();
+        let tuples: Vec<_> = puts.iter().map(|(partition, number)| stored(*partition, *number)).collect();
+        let (leases, witnesses) = (&*leases, &*witnesses);
+        let commit = Request::Commit { leases, witnesses, deadline: None, tuples: &tuples, expiries: &[] };
+        let token = self.network.ask(client, &commit);
+        self.ending.insert((client, token), leases.to_vec());
+        (Act::Commit { leased, witnessed, puts, happened: true }, token)
     }
 
     fn query(&mut self, client: usize) -> (Act, u64) {
@@ -179,9 +246,24 @@ impl Run {
     fn hear(&mut self) {
         for (client, token, answer) in core::mem::take(&mut self.network.answers) {
             let at = self.asked.iter().position(|asked| asked.client == client && asked.token == token);
-            let mut event = self.asked.remove(at.expect("it was asked")).event;
+            let Asked { mut event, is_of_group, .. } = self.asked.remove(at.expect("it was asked"));
             event.answered = Some(self.clock);
             match (&mut event.act, &answer) {
+                (Act::Query { found, .. }, Answer::Witnessed(tuple, witness)) => {
+                    *found = Some(number_of(tuple));
+                    self.groups[client].witnessed.push((*witness, number_of(tuple)));
+                }
+                (Act::Query { found, .. }, Answer::Tuple(tuple, Some(attempt))) if is_of_group => {
+                    *found = Some(number_of(tuple));
+                    self.groups[client].leased.push((attempt.lease, number_of(tuple)));
+                }
+                // What it has read may only have moved meanwhile.
+                (Act::Commit { leased, .. }, Answer::Error(refusal)) if refusal.code == Code::Conflict => {
+                    self.conflicts += 1;
+                    let (leased, leases) = (core::mem::take(leased), self.ending.remove(&(client, token)));
+                    self.abort(client, leased, leases.unwrap_or_default());
+                    continue;
+                }
                 (Act::Query { purpose, found, .. }, Answer::Tuple(tuple, lease)) => {
                     *found = Some(number_of(tuple));
                     if let (Purpose::Lease, Some(attempt)) = (purpose, lease) {
@@ -192,20 +274,41 @@ impl Run {
                 | (Act::Out(..) | Act::Commit { .. } | Act::Return(_), Answer::Done) => {}
                 (Act::Count(_, count), Answer::Count(counted)) => *count = *counted,
                 (Act::Query { .. }, Answer::Error(refusal)) if refusal.code == Code::Cancelled => continue,
-                (act, answer) => panic!("{act:?} was answered with {answer:?}"),
+                (act, answer) => {
+                    self.misfit.get_or_insert(format!("{act:?} was answered with {answer:?}"));
+                }
             }
-            // What is counted at several managers is counted at no one instant.
-            if !matches!(event.act, Act::Count(..)) {
-                self.history.push(event);
+            match event.act {
+                // What is counted at several managers is counted at no one instant,
+                Act::Count(..) => {}
+                // and so returns what a group had at several.
+                Act::Return(ref numbers) => self.history.extend(
+                    numbers.iter().map(|number| Event { act: Act::Return(vec![*number]), ..event.clone() }),
+                ),
+                _ => self.history.push(event),
             }
         }
     }
 
+    /// Ends a group that met a conflict.
+    fn abort(&mut self, client: usize, leased: Vec<u32>, leases: Vec<LeaseId>) {
+        let token = self.network.ask(client, &Request::Abort { leases: &leases });
+        let (act, asked) = (Act::Return(leased), self.clock);
+        let event = Event { client: client as u32, act, asked, answered: None };
+        self.asked.push(Asked { client, token, event, is_of_group: false, is_cancelled: false });
+    }
+
     /// What there is to say against the run, once everything was delivered.
-    fn verdict(mut self) -> Result<Network, String> {
-        self.network.settle(&mut self.random);
-        self.clock += 1;
-        self.hear();
+    fn verdict(mut self) -> Result<(Network, u32), String> {
+        // Twice: whose group met a conflict ends it.
+        for _ in 0..2 {
+            self.network.settle(&mut self.random);
+            self.clock += 1;
+            self.hear();
+        }
+        if let Some(misfit) = self.misfit {
+            return Err(misfit);
+        }
         for asked in &self.asked {
             let Act::Query { of, .. } = &asked.event.act else {
                 return Err(format!("{:?} has no answer", asked.event));
@@ -227,15 +330,15 @@ impl Run {
             self.history.push(Event { client: 0, act, asked: self.clock - 1, answered });
         }
         match check(&quintet_linearizability::Space { order: Order::OfPartitions }, &self.history) {
-            Ok(()) => Ok(self.network),
+            Ok(()) => Ok((self.network, self.conflicts)),
             Err(fault) => Err(format!("not one space: {fault}: {:#?}", self.history)),
         }
     }
 }
 
-fn run(seed: u64, space: SpaceConfig) -> Result<Network, String> {
+fn run(seed: u64, space: SpaceConfig, does_together: bool) -> Result<(Network, u32), String> {
     // Nothing becomes a dead letter.
-    let mut run = Run::new(seed, SpaceConfig { max_attempts: 1_000, ..space });
+    let mut run = Run::new(seed, SpaceConfig { max_attempts: 1_000, ..space }, does_together);
     for _ in 0..400 {
         if run.history.len() + run.asked.len() > 34 {
             break;
@@ -249,7 +352,8 @@ fn run(seed: u64, space: SpaceConfig) -> Result<Network, String> {
 fn several_managers_do_what_one_space_could_do() {
     let (mut migrations, mut moved, mut fences, mut sent) = (0, 0, 0, 0);
     for seed in 0..300 {
-        let network = run(seed, SpaceConfig::default()).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
+        let run = run(seed, SpaceConfig::default(), false);
+        let (network, _) = run.unwrap_or_else(|what| panic!("seed {seed}: {what}"));
         migrations += network.measured("quintet_manager_migrations");
         moved += network.measured("quintet_router_moved");
         fences += network.measured("quintet_router_fences");
@@ -261,12 +365,29 @@ fn several_managers_do_what_one_space_could_do() {
     );
 }
 
+#[test]
+fn what_several_managers_do_together_one_space_could_do() {
+    let (mut commits, mut held, mut migrations, mut conflicts) = (0, 0, 0, 0);
+    for seed in 0..300 {
+        let run = run(seed, SpaceConfig::default(), true);
+        let (network, met) = run.unwrap_or_else(|what| panic!("seed {seed}: {what}"));
+        commits += network.measured("quintet_manager_commits");
+        held += network.measured("quintet_manager_held");
+        migrations += network.measured("quintet_manager_migrations");
+        conflicts += met;
+    }
+    assert!(
+        commits > 300 && held > 800 && migrations > 300 && conflicts > 50,
+        "each is tried often: {commits} commits, {held} inputs held, {migrations} migrations, {conflicts} conflicts"
+    );
+}
+
 #[cfg(feature = "seeded-defects")]
 #[test]
 fn each_built_in_defect_is_found() {
     use crate::Defect;
     // Each with a run near which it is found, so that the search is short; any other would find it later.
-    for (defect, near) in [
+    let alone = [
         (Defect::TupleLeftBehind, 0),
         (Defect::WaiterLeftBehind, 20),
         (Defect::AnsweredDuringMigration, 850),
@@ -275,9 +396,19 @@ fn each_built_in_defect_is_found() {
         (Defect::AgeKeptByNewTuple, 40),
         (Defect::AgesNotPassed, 0),
         (Defect::AnsweredBeforeItCame, 350),
-    ] {
+    ];
+    let together = [
+        (Defect::LockNotHeld, 0),
+        (Defect::PartDoneAtLock, 850),
+        (Defect::WitnessGoneAtLock, 8_770),
+        (Defect::PartNotGivenUp, 0),
+        (Defect::PartsNotFenced, 0),
+    ];
+    let alone = alone.map(|(defect, near)| (defect, near, false));
+    let together = together.map(|(defect, near)| (defect, near, true));
+    for (defect, near, does_together) in alone.into_iter().chain(together) {
         let space = SpaceConfig { defect: Some(defect), ..SpaceConfig::default() };
-        let found = (near..near + 3_000).find(|seed| run(*seed, space).is_err());
+        let found = (near..near + 3_000).find(|seed| run(*seed, space, does_together).is_err());
         assert!(found.is_some(), "{defect:?} is not found");
     }
 }

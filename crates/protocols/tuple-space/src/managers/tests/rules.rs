@@ -139,39 +139,6 @@ fn a_lease_whose_tuple_belongs_elsewhere_meanwhile_returns_there() {
 }
 
 #[test]
-fn what_no_one_manager_can_do_at_one_instant_is_refused() {
-    let mut network = network(1);
-    let spreads: Vec<_> =
-        (0..9i64).map(|number| tuple!["a", number]).chain([tuple![1i64], tuple![1.0f64]]).collect();
-    let Some(Answer::Error(refusal)) =
-        network.call(0, &Request::Out { deadline: None, tuples: &spreads, expiries: &[] })
-    else {
-        panic!("three signatures are not at one manager, as the seed is")
-    };
-    assert_eq!(refusal.code, Code::BadValue);
-    let count = Request::Count { template: &template!["a", ?i64] };
-    assert_eq!(network.call(0, &count), Some(Answer::Count(0)), "nothing of it has happened");
-    let lease = Span::from_secs(9);
-    let mut leases = Vec::new();
-    for (tuple, template) in
-        [(tuple![1i64], template![?i64]), (tuple![1.0f64], template![?f64]), (tuple!["x"], template![?str])]
-    {
-        out(&mut network, tuple);
-        let hold = Request::Hold { wait: Wait::AtOnce, lease, limit: None, template: &template };
-        let Some(Answer::Tuple(_, Some(held))) = network.call(0, &hold) else { panic!("it is there") };
-        leases.push(held.lease);
-    }
-    leases.sort_unstable();
-    let commit =
-        Request::Commit { leases: &leases, witnesses: &[], deadline: None, tuples: &[], expiries: &[] };
-    let Some(Answer::Error(refusal)) = network.call(0, &commit) else { panic!("they are at several") };
-    assert_eq!(refusal.code, Code::BadValue);
-    assert_eq!(network.call(0, &Request::Abort { leases: &leases }), Some(Answer::Done));
-    let Some(Answer::State(state)) = network.call(0, &Request::Status) else { panic!("a state") };
-    assert_eq!((state.tuples, state.leases), (3, 0));
-}
-
-#[test]
 fn a_group_of_one_manager_is_done_there() {
     let mut network = network(1);
     out(&mut network, tuple!["counter", 1i64]);
@@ -196,6 +163,7 @@ fn a_group_of_one_manager_is_done_there() {
     assert_eq!(network.call(0, &commit), Some(Answer::Done));
     let count = Request::Count { template: &template!["counter", ?i64] };
     assert_eq!(network.call(0, &count), Some(Answer::Count(2)));
+    assert_eq!(network.measured("quintet_router_asked_of_several"), 0, "it is one message");
 }
 
 #[test]

@@ -11,7 +11,8 @@ use quintet_wire::{DecodeError, Reader, Sink};
 
 impl Parked {
     fn save(&self, bytes: &mut Vec<u8>) {
-        let Parked { address, token, ends, since, due, waits, size: _, tuples } = self;
+        // Parts of what several managers do are in no snapshot: no space of several is kept.
+        let Parked { address, token, ends, since, due, waits, size: _, tuples, others: _ } = self;
         bytes.u32(address.to_bits());
         bytes.u64(token.0);
         ends.save(bytes);

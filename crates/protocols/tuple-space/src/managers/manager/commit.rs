@@ -1,0 +1,337 @@
+//! What several managers do at one instant: their parts, brought together by the lowest of them.
+//!
+//! Each part was prepared, so that it can be done. The lowest manager stands still, and has one after the other of the higher ones stand still: it handles
+//! nothing, and its time does not pass. When all do, each does its part and goes on. So there is an instant at which all of it happens, and nobody can be
+//! answered by one manager as if it had happened, and later by another as if it had not. To everybody else a manager that stands still is a slow one, as any
+//! process may be.
+//!
+//! Managers wait for higher ones only, so that none waits in a circle; and whoever stands still waits for nothing but that: neither for room nor for tuples
+//! that move. (docs/design/0061.)
+
+use super::moving::Sent;
+use super::{Manager, seeded};
+use crate::codec::{DONE, ERROR, MOVED, Prepare, PreparedAt, ROUTE, Refusal, Route, View};
+use crate::space::{Prepared, Readiness};
+use bytes::Bytes;
+use core::mem;
+use quintet_contract::{Address, Frame, Input, Outbox, OwnedFrame, PeerChange, Time, Token};
+use quintet_errors::Code;
+use quintet_wire::{Decode, encode_to_vec};
+use std::collections::VecDeque;
+
+/// What a manager and others do together.
+#[derive(Debug, Default)]
+pub(super) struct Commits {
+    /// For what it stands still, if it does.
+    still: Option<Still>,
+    /// What came meanwhile, in its order.
+    held: VecDeque<Held>,
+    /// Parts that it is to bring together with others next.
+    ready: VecDeque<u64>,
+}
+
+/// For what a manager stands still.
+#[derive(Debug)]
+enum Still {
+    /// It brings its own part together with others.
+    Brings {
+        part: u64,
+        /// Those that stand still, and the one that was asked to.
+        asked: Vec<u8>,
+        /// Those that are asked next.
+        left: VecDeque<PreparedAt>,
+    },
+    /// Another manager does that.
+    Waits { part: u64, for_manager: u8 },
+}
+
+/// An input that came while the manager stood still.
+#[derive(Debug)]
+enum Held {
+    Frame(Address, OwnedFrame),
+    Writable(Address),
+    Peer(Address, PeerChange),
+}
+
+impl Commits {
+    pub(super) fn stands_still(&self) -> bool {
+        self.still.is_some()
+    }
+
+    /// The space is over: nothing is done together any more.
+    pub(super) fn end(&mut self) {
+        (self.still, self.ready) = (None, VecDeque::new());
+    }
+}
+
+impl Manager {
+    /// A client's part of what several managers do.
+    pub(super) fn prepare(&mut self, now: Time, from: Address, frame: Frame<'_>, out: &mut dyn Outbox) {
+        self.spaces.unnamed_mut().catch_up(now, out);
+        let copy;
+        let frame = if !frame.bulk.is_empty() && Prepare::relies_on_bulk(frame.body) {
+            copy = Bytes::copy_from_slice(frame.bulk);
+            Frame { bulk: &copy, ..frame }
+        } else {
+            frame
+        };
+        match Prepare::decode(frame.body, frame.bulk) {
+            Ok((settled, Prepare::Part(part))) => {
+                self.spaces.unnamed_mut().settle(from, Token(settled));
+                let number = self.managers.len();
+                let are_above =
+                    |other: &PreparedAt| other.manager > self.me && usize::from(other.manager) < number;
+                if !part.others.iter().all(are_above) {
+                    let text = "parts are brought together by the lowest of their managers";
+                    return self.spaces.unnamed_mut().refuse(from, frame.token, Code::Malformed, text, out);
+                }
+                if !self.admitted.contains(from) || !self.has_all_of(&part.put) {
+                    self.admitted.remove(from);
+                    return self.send_away(from, frame.token, out);
+                }
+                self.spaces.unnamed_mut().prepare(now, (from, frame.token), &part, out);
+            }
+            Ok((_, Prepare::GiveUp(number))) => {
+                self.spaces.unnamed_mut().give_up(now, from, number, out);
+                self.spaces.unnamed_mut().reply(from, DONE, frame.token, out);
+            }
+            Err(error) => {
+                let text = error.to_string();
+                self.spaces.unnamed_mut().refuse(from, frame.token, Code::Malformed, text, out);
+            }
+        }
+    }
+
+    /// Whether an input waits until this manager goes on.
+    pub(super) fn stands_still_for(&self, input: &Input<'_>) -> bool {
+        if !self.holds() {
+            return false;
+        }
+        match input {
+            Input::Started => false,
+            Input::Wake => true,
+            // Links to other managers, and their ends.
+            Input::Writable(peer) | Input::Peer(peer, _) => self.fellow(*peer).is_none(),
+            Input::Frame(from, frame) => match self.fellow(*from) {
+                Some(manager) => !self.is_word(manager, frame),
+                None => true,
+            },
+        }
+    }
+
+    /// Whether it stands still, and lets everything wait.
+    fn holds(&self) -> bool {
+        match &self.commits.still {
+            None => false,
+            Some(Still::Waits { .. }) => !seeded!(self.config, LockNotHeld),
+            Some(Still::Brings { .. }) => true,
+        }
+    }
+
+    /// Whether another manager says what this one stands still for.
+    fn is_word(&self, from: u8, frame: &Frame<'_>) -> bool {
+        match frame.kind {
+            ROUTE => {
+                let waits = matches!(self.commits.still, Some(Still::Waits { for_manager, .. }) if for_manager == from);
+                waits && Route::is_unlock(frame.body)
+            }
+            ERROR if frame.token == super::fellows::SPACE_IS_OVER => true,
+            _ => self.sent.get(&frame.token) == Some(&Sent::Lock),
+        }
+    }
+
+    /// Keeps an input until this manager goes on.
+    pub(super) fn hold(&mut self, input: &Input<'_>) {
+        let held = match input {
+            Input::Frame(from, frame) => Held::Frame(*from, frame.to_owned()),
+            Input::Writable(to) => Held::Writable(*to),
+            Input::Peer(peer, change) => Held::Peer(*peer, **change),
+            // What is due is done when time goes on.
+            Input::Wake | Input::Started => return,
+        };
+        self.counts.held += 1;
+        self.commits.held.push_back(held);
+    }
+
+    /// Brings together what is ready for it, and does what waited for this manager to go on, until it stands still again.
+    pub(super) fn go_on(&mut self, now: Time, out: &mut dyn Outbox) {
+        loop {
+            let ready = self.spaces.unnamed_mut().take_ready();
+            self.commits.ready.extend(ready);
+            if self.holds() {
+                return;
+            }
+            if let Some(part) = self.commits.ready.pop_front() {
+                self.begin(now, part, out);
+                continue;
+            }
+            match self.commits.held.pop_front() {
+                Some(Held::Frame(from, frame)) => self.attend(now, Input::Frame(from, frame.borrow()), out),
+                Some(Held::Writable(to)) => self.attend(now, Input::Writable(to), out),
+                Some(Held::Peer(peer, change)) => self.attend(now, Input::Peer(peer, &change), out),
+                None => return,
+            }
+        }
+    }
+
+    /// Whether a part can be done; else why not.
+    fn readiness(&self, number: u64) -> Result<(), Option<Refusal>> {
+        match self.spaces.unnamed().readiness(number) {
+            Readiness::Ready => {}
+            Readiness::Gone => {
+                let text = "its part of what several managers were to do was given up, as its link to its client has ended; nothing of it has happened";
+                let text = format!("manager {}: {text}", self.me + 1);
+                return Err(Some(Refusal::new(Code::PeerDied, text)));
+            }
+            Readiness::Conflict(age) => {
+                let text = format!(
+                    "tuple {age}, which the group has read, was taken by somebody else, has expired or has moved before its end; nothing of the group has happened: do it again"
+                );
+                return Err(Some(Refusal::new(Code::Conflict, text)));
+            }
+        }
+        // What it puts may belong elsewhere since it was prepared.
+        let space = self.spaces.unnamed();
+        let is_here =
+            |tuple: View<'_>| !self.incoming.contains_key(tuple.signature()) && space.is_home(&tuple);
+        let are_here = space.part(number).is_none_or(|part| part.views().all(is_here));
+        if are_here { Ok(()) } else { Err(None) }
+    }
+
+    /// This manager's part is prepared, and so are the others: brings them together.
+    fn begin(&mut self, now: Time, part: u64, out: &mut dyn Outbox) {
+        // Its client may be gone.
+        let Some(prepared) = self.spaces.unnamed().part(part) else { return };
+        let left = prepared.others().iter().copied().collect();
+        match self.readiness(part) {
+            Ok(()) => {
+                self.commits.still = Some(Still::Brings { part, asked: Vec::new(), left });
+                self.ask_next(now, out);
+            }
+            Err(why) => self.refuse_part(now, part, why, out),
+        }
+    }
+
+    /// Asks the next manager to stand still; if all do, it happens.
+    fn ask_next(&mut self, now: Time, out: &mut dyn Outbox) {
+        let Some(Still::Brings { part, asked, left }) = &mut self.commits.still else { return };
+        let part = *part;
+        if let Some(next) = left.pop_front() {
+            asked.push(next.manager);
+            let token = self.ask(Sent::Lock);
+            let body = encode_to_vec(&Route::Lock(next.number)).into();
+            return self.tell(next.manager, OwnedFrame { kind: ROUTE, token, body, bulk: Bytes::new() }, out);
+        }
+        let asked = mem::take(asked);
+        let answer = self.spaces.unnamed().part(part).map(Prepared::asked);
+        self.spaces.unnamed_mut().perform(now, part, out);
+        self.unlock(asked, true, out);
+        self.counts.commits += 1;
+        if let Some((to, token)) = answer {
+            self.spaces.unnamed_mut().reply(to, DONE, token, out);
+        }
+    }
+
+    /// Lets these managers go on, and this one.
+    fn unlock(&mut self, managers: Vec<u8>, happens: bool, out: &mut dyn Outbox) {
+        self.commits.still = None;
+        for manager in managers {
+            let token = self.ask(Sent::Unlock);
+            let body = encode_to_vec(&Route::Unlock { happens }).into();
+            self.tell(manager, OwnedFrame { kind: ROUTE, token, body, bulk: Bytes::new() }, out);
+        }
+    }
+
+    /// The manager that was asked last stands still, or says why it does not.
+    pub(super) fn locked(&mut self, now: Time, frame: &Frame<'_>, out: &mut dyn Outbox) {
+        let Some(Still::Brings { part, asked, .. }) = &mut self.commits.still else { return };
+        let why = match frame.kind {
+            DONE => return self.ask_next(now, out),
+            MOVED => None,
+            _ => {
+                let refusal = Refusal::decode_all(frame.body);
+                Some(refusal.unwrap_or_else(|error| Refusal::new(Code::Malformed, error.to_string())))
+            }
+        };
+        // It goes on as it is.
+        asked.pop();
+        let (part, asked) = (*part, mem::take(asked));
+        self.unlock(asked, false, out);
+        self.refuse_part(now, part, why, out);
+    }
+
+    /// Answers that nothing has come of what was to be brought together here: why, or that it is to be asked again.
+    fn refuse_part(&mut self, now: Time, part: u64, why: Option<Refusal>, out: &mut dyn Outbox) {
+        let Some(prepared) = self.spaces.unnamed().part(part) else { return };
+        let (to, token) = prepared.asked();
+        self.spaces.unnamed_mut().abandon(now, part, out);
+        match why {
+            Some(Refusal { code, text }) => self.spaces.unnamed_mut().refuse(to, token, code, text, out),
+            None => {
+                self.admitted.remove(to);
+                self.send_away(to, token, out);
+            }
+        }
+    }
+
+    /// Another manager says to stand still, or to go on.
+    pub(super) fn commit_word(
+        &mut self,
+        now: Time,
+        (from, token): (u8, Token),
+        word: Route,
+        out: &mut dyn Outbox,
+    ) {
+        let (kind, body) = match word {
+            Route::Lock(part) => self.stand_still(now, from, part, out),
+            Route::Unlock { happens } => {
+                self.end_part(now, from, happens, out);
+                (DONE, Vec::new())
+            }
+            _ => return,
+        };
+        self.tell(from, OwnedFrame { kind, token, body: body.into(), bulk: Bytes::new() }, out);
+    }
+
+    /// Stands still for a part that another manager brings together with others, if it can be done: the answer.
+    fn stand_still(
+        &mut self,
+        now: Time,
+        from: u8,
+        part: u64,
+        out: &mut dyn Outbox,
+    ) -> (quintet_contract::Kind, Vec<u8>) {
+        if let Some(lost) = self.fellows.lost() {
+            return (ERROR, encode_to_vec(lost));
+        }
+        let is_for_others = |prepared: &Prepared| prepared.others().is_empty() && from < self.me;
+        if !self.spaces.unnamed().part(part).is_none_or(is_for_others) {
+            let text = "parts are brought together by the lowest of their managers";
+            return (ERROR, encode_to_vec(&Refusal::new(Code::Malformed, text)));
+        }
+        match self.readiness(part) {
+            Ok(()) => {
+                self.commits.still = Some(Still::Waits { part, for_manager: from });
+                if seeded!(self.config, PartDoneAtLock) {
+                    self.spaces.unnamed_mut().perform(now, part, out);
+                }
+                (DONE, Vec::new())
+            }
+            Err(Some(refusal)) => (ERROR, encode_to_vec(&refusal)),
+            Err(None) => (MOVED, self.placement().epoch.to_le_bytes().to_vec()),
+        }
+    }
+
+    /// The part for which this manager stands still happens, or not: then its client gives it up.
+    fn end_part(&mut self, now: Time, from: u8, happens: bool, out: &mut dyn Outbox) {
+        match self.commits.still {
+            Some(Still::Waits { part, for_manager }) if for_manager == from => {
+                self.commits.still = None;
+                if happens {
+                    self.spaces.unnamed_mut().perform(now, part, out);
+                }
+            }
+            _ => {}
+        }
+    }
+}

@@ -14,8 +14,7 @@ mod target;
 
 use super::{Placement, gone};
 use crate::codec::{
-    CANCEL, COLLECTED, ERROR, LISTED, MOVED, READ, RENEW, RETURN, Refusal, RequestView, Route, SELECTED,
-    TUPLE,
+    CANCEL, COLLECTED, ERROR, LISTED, MOVED, READ, RENEW, RETURN, Refusal, Route, SELECTED, TUPLE,
 };
 use merge::Merge;
 use parts::Several;
@@ -197,7 +196,7 @@ impl Router {
     /// A caller's frame.
     fn request(&mut self, now: Time, frame: Frame<'_>, out: &mut dyn Outbox) {
         if let Some(Refusal { code, text }) = &self.lost {
-            if !is_urgent(frame.kind) {
+            if !control::is_urgent(frame.kind) {
                 self.refuse(frame.token, *code, text, out);
             }
             return;
@@ -450,10 +449,6 @@ impl Router {
         // Callers always have room for the answers to their requests.
         let _ = out.send(self.callers, ERROR, token, &encode_to_vec(&Refusal::new(code, text)));
     }
-}
-
-fn is_urgent(kind: Kind) -> bool {
-    RequestView::is_request(kind) && !RequestView::is_answered(kind)
 }
 
 fn forward(frame: Frame<'_>, to: Address, out: &mut dyn Outbox) -> Result<(), SendError> {

@@ -1,7 +1,7 @@
 //! What a router asks for itself: fences, and where everything is. Nothing else goes until that is answered.
 
 use super::{Control, Open, Router};
-use crate::codec::{Answer, DONE, FENCE, ROUTE, ROUTES, Refusal, Route};
+use crate::codec::{Answer, DONE, FENCE, ROUTE, ROUTES, Refusal, RequestView, Route};
 use crate::managers::Placement;
 use crate::space::seeded;
 use quintet_contract::{Frame, Kind, Outbox, OwnedFrame, Time, Token};
@@ -14,6 +14,11 @@ const OWN: u64 = 1 << 63;
 /// Whether a token is of the router's own.
 pub(super) fn is_own(token: Token) -> bool {
     token.0 & OWN != 0
+}
+
+/// Whether a request of this kind waits behind no other, and has no answer.
+pub(super) fn is_urgent(kind: Kind) -> bool {
+    RequestView::is_request(kind) && !RequestView::is_answered(kind)
 }
 
 impl Router {

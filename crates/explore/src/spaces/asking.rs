@@ -193,13 +193,19 @@ impl Asking<'_> {
         (signature, i64::try_from(self.draw.below(KEYS)).expect("a small number"))
     }
 
-    /// What is put: one or two tuples, for several managers of one partition.
+    /// What is put: one or two tuples.
     fn puts(&mut self) -> Vec<(Partition, u32)> {
         let partition = self.partition();
         let mut puts = vec![(partition, self.ledger.number())];
         if self.draw.chance(200_000) {
-            let other = if self.placement == Placement::Managers { partition } else { self.partition() };
-            puts.push((other, self.ledger.number()));
+            let number = self.ledger.number();
+            let other = match self.placement {
+                // Of the same partition, or of what is likely to be another manager's.
+                Placement::Managers if number.is_multiple_of(2) => partition,
+                Placement::Managers => (1 - partition.0, partition.1),
+                _ => self.partition(),
+            };
+            puts.push((other, number));
         }
         puts
     }
@@ -283,7 +289,12 @@ impl Asking<'_> {
     }
 
     fn replace(&mut self) -> OwnedFrame {
-        let (of, puts, (wait, waits)) = (self.pattern(), self.puts(), self.wait());
+        let (of, mut puts, (wait, waits)) = (self.pattern(), self.puts(), self.wait());
+        if self.placement == Placement::Managers {
+            // It is one manager's.
+            let ((first, _), others) = puts.split_first_mut().expect("it puts something");
+            others.iter_mut().for_each(|(partition, _)| *partition = *first);
+        }
         let tuples: Vec<Tuple> = puts.iter().copied().map(stored).collect();
         let template = &template(of);
         let request = space::Request::Replace { wait, template, tuples: &tuples, expiries: &[] };

@@ -22,7 +22,7 @@ enum Place {
     Space(OfSpace),
 }
 
-static ROWS: [Row; 27] = [
+static ROWS: [Row; 31] = [
     Row("answered-before-sync", Placement::Logged, Place::Log(OfLog::AnsweredBeforeSync)),
     Row("lost-while-written-anew", Placement::Logged, Place::Log(OfLog::LostWhileWrittenAnew)),
     Row("answers-forgotten", Placement::Logged, Place::Clients(OfClients::AnswersForgotten)),
@@ -54,6 +54,10 @@ static ROWS: [Row; 27] = [
     Row("put-not-fenced", Placement::Managers, Place::Space(OfSpace::PutNotFenced)),
     Row("ages-not-passed", Placement::Managers, Place::Space(OfSpace::AgesNotPassed)),
     Row("answered-before-it-came", Placement::Managers, Place::Space(OfSpace::AnsweredBeforeItCame)),
+    Row("lock-not-held", Placement::Managers, Place::Space(OfSpace::LockNotHeld)),
+    Row("part-done-at-lock", Placement::Managers, Place::Space(OfSpace::PartDoneAtLock)),
+    Row("part-not-given-up", Placement::Managers, Place::Space(OfSpace::PartNotGivenUp)),
+    Row("parts-not-fenced", Placement::Managers, Place::Space(OfSpace::PartsNotFenced)),
 ];
 
 impl Defect {

@@ -272,11 +272,7 @@ impl Ledger {
             {
                 return Ok(None);
             }
-            // What no one of several managers can do at one instant.
-            (_, Answer::Error(refusal)) if refusal.code == Code::BadValue && group.is_some() => {
-                self.refuse(node, group);
-                return Ok(None);
-            }
+            // What no one of several managers can do.
             (Act::Replace { .. } | Act::Query { .. }, Answer::Error(refusal))
                 if refusal.code == Code::BadValue =>
             {

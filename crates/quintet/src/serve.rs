@@ -57,6 +57,8 @@ pub struct ServeConfig {
     /// Over how many managers the space is spread, each on a thread of its own; 0 and 1: one. The others listen beside the first: at its path with
     /// `.1`, `.2` behind it, or at the next ports. With several there is no log and no recording.
     pub managers: u8,
+    /// A manager of several that is asked less in a quarter of a second keeps its hot keys; none: 2,000. With `u64::MAX` no key moves. The same at all of them.
+    pub hot_key_requests: Option<u64>,
     /// Which of several managers of a space this process serves, where each is served by a process of its own; without a log and a recording.
     pub partitioning: Option<Partitioning>,
     /// Where the space keeps a log of all that it is given: then what it has acknowledged outlives this process. Without it the space ends with the server.
@@ -393,7 +395,7 @@ fn node(
         .as_ref()
         .map(|replication| replication.config(config.cluster, stack_config.incarnation, life::random()));
     stack_config.log = locked.as_ref().map(|_| LoggedConfig::new(config.cluster, stack::SPACE));
-    stack_config.managers = spread.as_ref().map(Spread::config);
+    stack_config.managers = spread.as_ref().map(|spread| spread.config(config.hot_key_requests));
     let mut instance = Instance::new(match spread {
         Some(_) => stack::served_manager(&stack_config),
         None => stack::served(&stack_config),

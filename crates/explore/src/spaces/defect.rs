@@ -22,7 +22,7 @@ enum Place {
     Space(OfSpace),
 }
 
-static ROWS: [Row; 31] = [
+static ROWS: [Row; 32] = [
     Row("answered-before-sync", Placement::Logged, Place::Log(OfLog::AnsweredBeforeSync)),
     Row("lost-while-written-anew", Placement::Logged, Place::Log(OfLog::LostWhileWrittenAnew)),
     Row("answers-forgotten", Placement::Logged, Place::Clients(OfClients::AnswersForgotten)),
@@ -53,6 +53,7 @@ static ROWS: [Row; 31] = [
     Row("lease-of-the-dead-kept", Placement::Managers, Place::Space(OfSpace::LeaseNeverReturned)),
     Row("put-not-fenced", Placement::Managers, Place::Space(OfSpace::PutNotFenced)),
     Row("ages-not-passed", Placement::Managers, Place::Space(OfSpace::AgesNotPassed)),
+    Row("key-served-at-old-place", Placement::Managers, Place::Space(OfSpace::KeyServedAtOldPlace)),
     Row("answered-before-it-came", Placement::Managers, Place::Space(OfSpace::AnsweredBeforeItCame)),
     Row("lock-not-held", Placement::Managers, Place::Space(OfSpace::LockNotHeld)),
     Row("part-done-at-lock", Placement::Managers, Place::Space(OfSpace::PartDoneAtLock)),

@@ -12,13 +12,15 @@ use quintet_replicated::{Replicated, ReplicatedConfig, ToLeader};
 use quintet_resume::{ClientId, Resuming};
 use quintet_stack::{self as stack, ResumedSpaces, ResumingRelay, SPACE, StackConfig};
 use quintet_tuple_space::codec::CANCEL;
-use quintet_tuple_space::{Manager, ManagersConfig, Router, RouterConfig, SpaceConfig};
+use quintet_tuple_space::{HotKeysConfig, Manager, ManagersConfig, Router, RouterConfig, SpaceConfig};
 use quintet_wire::registry::{PORT_CALLERS, PORT_SPACE};
 use std::collections::BTreeSet;
 
 const CLUSTER: u128 = 5;
 /// So few templates of a signature are looked at before it is spread.
 const SPREAD_AFTER: u32 = 3;
+/// Managers compare what they are asked in so long a time: a key may move soon.
+const PERIOD: Span = Span::from_millis(2);
 /// Room for all tuples of a run, and for a dozen events.
 const FEW_EVENTS: u64 = 24_000;
 /// Replicas choose another leader sooner than those of programs, so that runs may be short.
@@ -133,6 +135,7 @@ impl Spaces {
             me: u8::try_from(birth.node.0 - 1).expect("a few"),
             seed: birth.seed,
             spread_after: SPREAD_AFTER,
+            hot_keys: HotKeysConfig { period: PERIOD, requests: 2 },
             told: None,
         };
         StackConfig { managers: Some(managers), ..self.of_server(birth) }

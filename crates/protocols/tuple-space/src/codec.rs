@@ -81,7 +81,8 @@ pub use listing::{
     Awaited, ClientState, Cursor, ListedLease, ListedTuple, Operation, Page, PageSize, Rows, Subject,
     WaitingRequest,
 };
-pub use managers::{Class, MAX_CLASSES, MAX_MANAGERS, ManagersNews, Routes};
+pub use managers::{Class, MAX_CLASSES, MAX_MANAGERS, MAX_MOVED_KEYS, ManagersNews, Relocation, Routes};
+pub(crate) use managers::{Load, MAX_TOLD_KEYS};
 pub use more::{Change, Events, TupleEvent};
 pub use request::{LeaseId, Wait};
 pub use spaces::{

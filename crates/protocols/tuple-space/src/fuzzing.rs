@@ -3,8 +3,8 @@
 use crate::codec::{self, Answer};
 use crate::codec::{Migrate, MovedTuple, PreparedAt, Route, Transfer};
 use crate::{
-    Manager, ManagersConfig, NotGranted, Refusal, Router, RouterConfig, Signature, Space, SpaceConfig,
-    Spaces, SpacesConfig, Template, Tuple,
+    HotKeysConfig, Manager, ManagersConfig, NotGranted, Refusal, Router, RouterConfig, Signature, Space,
+    SpaceConfig, Spaces, SpacesConfig, Template, Tuple,
 };
 use bytes::Bytes;
 use quintet_contract::{
@@ -64,7 +64,16 @@ pub fn managers(data: &[u8]) {
     let at: Vec<Address> = [0, 1, 2].map(|node| Address::new(node, 16)).to_vec();
     let (callers, me) = (Address::new(9, 1), me % 3);
     let (addresses, spaces) = (vec!["place".to_owned(); 3], SpacesConfig { max_spaces: 2, max_bytes: 512 });
-    let config = ManagersConfig { managers: at.clone(), addresses, me, seed: 0, spread_after: 1, told: None };
+    let hot_keys = HotKeysConfig { period: Span(20), requests: 1 };
+    let config = ManagersConfig {
+        managers: at.clone(),
+        addresses,
+        me,
+        seed: 0,
+        spread_after: 1,
+        hot_keys,
+        told: None,
+    };
     let mut manager = Manager::new(limits(), spaces, &config);
     let mut router = Router::new(RouterConfig { callers, managers: at.clone(), loss: |_| Code::PeerDied });
     let (mut effects, link) = (Effects::default(), LinkInfo::new(LinkClass::Machine, 1 << 20));
@@ -118,7 +127,8 @@ pub fn manager_seeds() -> Vec<(&'static str, Vec<u8>)> {
     let (head, _) = tuple.encode().expect("it is small");
     let (expires_in, bulk) = (Some(quintet_contract::Span::from_millis(5)), Bytes::new());
     let moved = MovedTuple { age: 4, failed: 1, is_reserve: false, expires_in, head: head.into(), bulk };
-    let migrate = Migrate { epoch: 1, signature: signature.clone(), class: codec::Class::Hash(1) };
+    let relocation = codec::Relocation::Class(signature.clone(), codec::Class::Hash(1));
+    let migrate = Migrate { epoch: 1, relocation };
     let transfer = |epoch| {
         let (ends, tuples) = (Some(signature.clone()), vec![moved.clone()]);
         Transfer { epoch, next_age: 9, ends, tuples }.to_parts().expect("it is small")
@@ -130,7 +140,8 @@ pub fn manager_seeds() -> Vec<(&'static str, Vec<u8>)> {
     let spread = sent(3, codec::ROUTE, 5, &encode_to_vec(&Route::Spread(signature.clone(), 1)), &[]);
     let count = [encode_to_vec(&Route::Count(0)), vec![2, 13, 5, 0, 0, 0, 0, 0, 0, 0, 0]].concat();
     let count = sent(3, codec::ROUTE, 6, &count, &[]);
-    let routes = codec::Routes { epoch: 1, seed: 0, addresses: vec![String::new(); 3], classes: Vec::new() };
+    let routes =
+        codec::Routes { epoch: 1, seed: 0, addresses: vec![String::new(); 3], relocations: Vec::new() };
     let routes = sent(0, codec::ROUTES, 0x84, &encode_to_vec(&routes), &[]);
     // A part of it, prepared and locked by another manager; and one that this manager brings together with another's.
     let put = crate::codec::PartBody::new(&[], &[], &[]).expect("it is small");

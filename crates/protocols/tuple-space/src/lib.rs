@@ -63,12 +63,12 @@ pub use codec::{
     Answer, Attempt, Awaited, Change, Class, ClientState, CodeGrants, Collected, Cursor, Events, FAILED,
     Glimpse, HotKey, LeaseId, ListedLease, ListedTuple, MAX_GLIMPSE_BYTES, MAX_GROUP_USES,
     MAX_PARTITION_NAME_BYTES, MAX_SELECT_TEMPLATES, MAX_TEMPLATE_SHAPES, ManagersNews, NotGranted, Operation,
-    Page, PageSize, Partition, Policy, RESERVED_PREFIX, Refusal, Routes, Rows, SignatureState, SpaceInfo,
-    SpaceName, SpaceNameError, SpaceNumber, SpaceRights, SpaceSettings, SpacesPage, SpacesRequest, State,
-    Subject, TemplateShape, TooLarge, TupleEvent, Wait, WaitingRequest, Withheld, Witness,
+    Page, PageSize, Partition, Policy, RESERVED_PREFIX, Refusal, Relocation, Routes, Rows, SignatureState,
+    SpaceInfo, SpaceName, SpaceNameError, SpaceNumber, SpaceRights, SpaceSettings, SpacesPage, SpacesRequest,
+    State, Subject, TemplateShape, TooLarge, TupleEvent, Wait, WaitingRequest, Withheld, Witness,
 };
 pub use element::{Element, ElementType};
-pub use managers::{Manager, ManagersConfig, Router, RouterConfig};
+pub use managers::{HotKeysConfig, Manager, ManagersConfig, Router, RouterConfig};
 pub use native::{ArrayOf, Typed};
 pub use range::{Bounding, MAX_BOUND_BYTES, MAX_RANGES, ValueRange};
 #[cfg(feature = "seeded-defects")]

@@ -6,6 +6,8 @@
 //! - **Classes.** A signature begins as a *queue*, all of it at one manager. Where every template has given a value for one of its fields it
 //!   becomes a *hash* on that field, spread over all; where a template then does not, it becomes a *search*: it is gathered at one manager,
 //!   for good. Meanwhile requests for it wait, and none fails.
+//! - **Hot keys move.** A key of a hash that much of what its manager is asked is about moves to the one that has least to do; requests for
+//!   that key wait meanwhile, as for a signature that moves.
 //! - **A directory**, at the first manager, decides that, one change at a time. Clients keep what it says; a manager answers what it does not
 //!   have with `MOVED`, and the client's router asks the directory, and then the right manager.
 //! - **A put is not overtaken.** What a client asks of one manager goes after its puts at others have been handled, although nobody waits for their answers.
@@ -22,6 +24,7 @@
 //! | `manager/moving.rs`, `manager/directory.rs` | how a signature moves, and who decides it |
 //! | `manager/fellows.rs` | whether all managers are there, and what is answered once one is gone |
 //! | `manager/commit.rs`, `router/parts.rs` | what several managers do at one instant: the managers' side, and a client's |
+//! | `manager/loads.rs`, `manager/heat.rs` | what each is asked, and when a key moves for it |
 //! | `manager/usage.rs` | what templates have shown so far |
 //! | `router.rs` | [`Router`]: a client's side |
 //! | `router/control.rs` | its fences, and its questions to the directory |
@@ -33,7 +36,7 @@ mod router;
 #[cfg(test)]
 mod tests;
 
-pub use manager::{Manager, ManagersConfig};
+pub use manager::{HotKeysConfig, Manager, ManagersConfig};
 pub(crate) use placement::{Home, Placement};
 pub use router::{Router, RouterConfig};
 

@@ -166,7 +166,7 @@ pub(crate) fn in_no_cluster(error: &Error) -> Error {
     Error::new(error.code(), text)
 }
 
-fn counts(state: &State) -> [(&'static str, u64); 10] {
+fn counts(state: &State) -> [(&'static str, u64); 11] {
     [
         ("tuples", state.tuples),
         ("bytes", state.bytes),
@@ -178,6 +178,7 @@ fn counts(state: &State) -> [(&'static str, u64); 10] {
         ("redone", state.redone),
         ("dead_letters", state.dead_letters),
         ("signatures", state.signatures),
+        ("moved_keys", state.moved_keys),
     ]
 }
 

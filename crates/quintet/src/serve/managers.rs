@@ -8,7 +8,7 @@ use quintet_errors::Code;
 use quintet_link::LinkAddress;
 use quintet_runtime::{Node, Redial};
 use quintet_tuple_space::codec::MAX_MANAGERS;
-use quintet_tuple_space::{ManagersConfig, ManagersNews, Refusal};
+use quintet_tuple_space::{HotKeysConfig, ManagersConfig, ManagersNews, Refusal};
 use quintet_wire::Decode;
 use quintet_wire::registry::{PORT_CALLERS, PORT_SESSION};
 use std::sync::Arc;
@@ -89,7 +89,8 @@ impl Spread {
         }
     }
 
-    pub(super) fn config(&self) -> ManagersConfig {
+    pub(super) fn config(&self, hot_key_requests: Option<u64>) -> ManagersConfig {
+        let hot_keys = HotKeysConfig::default();
         let managers = u8::try_from(self.places.len()).expect("there are MAX_MANAGERS at most");
         let callers = Address { node: stack::manager_node(self.me), port: PORT_CALLERS };
         ManagersConfig {
@@ -98,6 +99,7 @@ impl Spread {
             me: self.me,
             seed: self.seed,
             spread_after: ManagersConfig::SPREAD_AFTER,
+            hot_keys: HotKeysConfig { requests: hot_key_requests.unwrap_or(hot_keys.requests), ..hot_keys },
             told: self.told.is_some().then_some(callers),
         }
     }

@@ -63,6 +63,29 @@ fn four_clients_share_a_space_of_three_managers_over_every_link() {
 }
 
 #[test]
+fn a_key_that_most_is_asked_about_moves_while_it_is_asked_for() {
+    let dir = TempDir::new().unwrap();
+    let address: LinkAddress = format!("shm:{}", dir.join("space").display()).parse().unwrap();
+    let config = ServeConfig { hot_key_requests: Some(16), ..config(2) };
+    let server = Server::start(address.clone(), &config).unwrap();
+    let space = lab(&address).space();
+    (0..16i64).for_each(|key| space.out(tuple!["task", key, key]).unwrap());
+    let begun = std::time::Instant::now();
+    // Which of sixteen keys are neighbours nobody is told: four are asked for, then four others, until one manager has more to do than the other.
+    for round in 0i64.. {
+        let phase = i64::try_from(begun.elapsed().as_millis() / 800).unwrap();
+        let key = (phase + round % 4 * (1 + 2 * (phase % 4))) % 16;
+        assert_eq!(space.read_if(&template!["task", key, ?i64]).unwrap(), Some(tuple!["task", key, key]));
+        if round % 100 == 0 && measured(&server, "quintet_manager_keys_moved") > 0 {
+            break;
+        }
+        assert!(begun.elapsed() < LONG, "no key has moved");
+    }
+    assert!(lab(&address).space().status().unwrap().moved_keys > 0);
+    server.stop().unwrap();
+}
+
+#[test]
 fn a_lease_is_acknowledged_with_a_result_of_another_manager() {
     let dir = TempDir::new().unwrap();
     let address: LinkAddress = format!("shm:{}", dir.join("space").display()).parse().unwrap();

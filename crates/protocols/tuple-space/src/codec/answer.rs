@@ -96,6 +96,8 @@ pub struct State {
     pub signatures: u64,
     /// One row for each of the first [`State::MAX_ROWS`] signatures.
     pub rows: Vec<SignatureState>,
+    /// Of a space with several managers, keys that were moved to another manager for what is asked of them: a router tells it, no manager does.
+    pub moved_keys: u64,
 }
 
 /// The tuples of one signature.
@@ -245,6 +247,9 @@ impl Encode for State {
                 sink.u64(number);
             }
         }
+        if self.moved_keys > 0 {
+            sink.u64(self.moved_keys);
+        }
     }
 }
 
@@ -262,6 +267,7 @@ impl Decode<'_> for State {
             signatures: reader.u64()?,
             index_bytes: reader.u64()?,
             rows: Vec::new(),
+            moved_keys: 0,
         };
         for _ in 0..reader.length("number of rows", State::MAX_ROWS)? {
             state.rows.push(SignatureState {
@@ -270,6 +276,10 @@ impl Decode<'_> for State {
                 hidden: reader.u64()?,
                 waiters: reader.u64()?,
             });
+        }
+        // Only a client's own router tells it.
+        if reader.left() > 0 {
+            state.moved_keys = reader.u64()?;
         }
         Ok(state)
     }

@@ -8,17 +8,19 @@
 //!           4 u8 | managers u8 | seed u64: between managers, whether both are of one space; answered with DONE or ERROR
 //!           5 u8 | number u64: between managers, to stand still for a part that is prepared; answered with DONE, MOVED or ERROR
 //!           6 u8 | 1: it happens, 0: it does not u8: between managers, ends that; answered with DONE
+//!           7 u8 | requests u64 | n u8 | n of: signature, key u64, requests u64: between managers, what the sender was asked in a period; answered with DONE
 //! FENCE     nothing
-//! MIGRATE   epoch u64 | class | signature
+//! MIGRATE   epoch u64 | relocation
 //! TRANSFER  epoch u64 | next age of the sender u64 | ends a signature u8, if 1: signature | n u32; in the bulk n bulks, each at the next multiple of 64, then n of:
 //!           age u64 (0: it has none yet), failed leases u32, bit 0: is in the reserve, bit 1: expires, u8, if it expires: in how long u64, bulk length u32, head counted; then the length of that u32
-//! ROUTES    epoch u64 | seed u64 | managers u8, each an address as text, empty where there is none | n u32 | n of: class, signature
+//! ROUTES    epoch u64 | seed u64 | managers u8, each an address as text, empty where there is none | n u32 | n relocations, which lead to this from all signatures being queues
 //! MOVED     epoch u64
 //! NEWS      0 u8: all managers are there | 1 u8 | as in ERROR: one of them is gone
+//! relocation  class | signature, or 3 u8 | manager u8 | signature | key u64: what has a key of a hash is at that manager
 //! class     0 queue, 1 hash, 2 search u8 | field of the key u8, 0 where there is none
 //! ```
 //!
-//! Signatures and texts are counted. A `TRANSFER` with its tuples in the bulk has nothing behind its number in the body.
+//! Signatures and texts are counted. A key is the hash of the value of a field, as the seed keys it. A `TRANSFER` with its tuples in the bulk has nothing behind its number in the body.
 
 use super::{BULK_ALIGNMENT, Refusal, View, aligned};
 use crate::{Signature, TooLarge};
@@ -31,6 +33,10 @@ use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
 pub const MAX_MANAGERS: usize = 16;
 /// Signatures of which a directory says more than that they are queues.
 pub const MAX_CLASSES: usize = 256;
+/// Keys of hashes that may be at another manager than their value says.
+pub const MAX_MOVED_KEYS: usize = 256;
+/// Keys that a manager tells of in one period.
+pub(crate) const MAX_TOLD_KEYS: usize = 8;
 /// An address of a manager, as text.
 const MAX_ADDRESS_BYTES: usize = 1024;
 /// Tuples of one transfer.
@@ -38,9 +44,12 @@ const MAX_MOVED_TUPLES: usize = 1 << 24;
 /// What one manager asks of another to do something together.
 const LOCK: u8 = 5;
 const UNLOCK: u8 = 6;
+const LOAD: u8 = 7;
 /// In the state of a tuple on its way.
 const IN_RESERVE: u8 = 1;
 const EXPIRES: u8 = 2;
+/// Where a change begins with it, it is that of a key.
+const MOVED_KEY: u8 = 3;
 
 /// How a signature's tuples are spread over the managers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -70,6 +79,17 @@ pub(crate) enum Route {
     Lock(u64),
     /// One manager of another: to do the part for which it stands still, or not, and to go on.
     Unlock { happens: bool },
+    /// One manager to the first: what it was asked in a period.
+    Load(Load),
+}
+
+/// What a manager was asked in a period.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Load {
+    /// Requests for the unnamed space.
+    pub(crate) requests: u64,
+    /// The keys of hashes that most of them were about, the first one first: the signature, the hash of the key, and about how many requests.
+    pub(crate) keys: Vec<(Signature, u64, u64)>,
 }
 
 /// How it is with the other managers.
@@ -90,16 +110,48 @@ pub struct Routes {
     pub seed: u64,
     /// Where each manager listens, the first one first; texts that the host understands.
     pub addresses: Vec<String>,
-    /// The signatures that are no queues.
-    pub classes: Vec<(Signature, Class)>,
+    /// The signatures that are no queues, and behind the hashes the keys that were moved.
+    pub relocations: Vec<Relocation>,
 }
 
-/// A change of where a signature's tuples are.
+/// A change of where tuples are.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Relocation {
+    /// A signature has another class.
+    Class(Signature, Class),
+    /// What has a key of a hash is at this manager, wherever its value says.
+    Key {
+        /// A hash.
+        signature: Signature,
+        /// The hash of the value of its key field.
+        key: u64,
+        /// Where it is.
+        manager: u8,
+    },
+}
+
+impl Relocation {
+    /// Whose tuples it is about.
+    pub(crate) fn signature(&self) -> &Signature {
+        match self {
+            Relocation::Class(signature, _) | Relocation::Key { signature, .. } => signature,
+        }
+    }
+
+    /// The key, if it is about the tuples of one key only.
+    pub(crate) fn key(&self) -> Option<u64> {
+        match self {
+            Relocation::Class(..) => None,
+            Relocation::Key { key, .. } => Some(*key),
+        }
+    }
+}
+
+/// From an epoch on tuples are somewhere else.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Migrate {
     pub(crate) epoch: u64,
-    pub(crate) signature: Signature,
-    pub(crate) class: Class,
+    pub(crate) relocation: Relocation,
 }
 
 /// A tuple on its way from one manager to another.
@@ -140,7 +192,14 @@ impl Encode for Class {
 
 impl Decode<'_> for Class {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        Ok(match (reader.u8()?, reader.u8()?) {
+        let (tag, field) = (reader.u8()?, reader.u8()?);
+        Class::of(tag, field, reader)
+    }
+}
+
+impl Class {
+    fn of(tag: u8, field: u8, reader: &Reader<'_>) -> Result<Class, DecodeError> {
+        Ok(match (tag, field) {
             (0, 0) => Class::Queue,
             (1, field) if usize::from(field) < MAX_FIELDS => Class::Hash(field),
             (2, 0) => Class::Search,
@@ -151,13 +210,68 @@ impl Decode<'_> for Class {
 }
 
 /// A class that this signature can have: its key is one of its fields.
-fn class_of(reader: &mut Reader<'_>) -> Result<(Class, Signature), DecodeError> {
-    let (class, signature) = (Class::decode(reader)?, Signature::decode(reader)?);
+fn class_of(tag: u8, field: u8, reader: &mut Reader<'_>) -> Result<(Class, Signature), DecodeError> {
+    let (class, signature) = (Class::of(tag, field, reader)?, Signature::decode(reader)?);
     match class {
         Class::Hash(field) if field >= signature.0[0] => {
             Err(reader.invalid("field of a class", field, signature.0.len()))
         }
         _ => Ok((class, signature)),
+    }
+}
+
+impl Encode for Relocation {
+    fn encode(&self, sink: &mut impl Sink) {
+        match self {
+            Relocation::Class(signature, class) => {
+                class.encode(sink);
+                sink.counted(&signature.0);
+            }
+            Relocation::Key { signature, key, manager } => {
+                sink.u8(MOVED_KEY);
+                sink.u8(*manager);
+                sink.counted(&signature.0);
+                sink.u64(*key);
+            }
+        }
+    }
+}
+
+impl Decode<'_> for Relocation {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        match (reader.u8()?, reader.u8()?) {
+            (MOVED_KEY, manager) if usize::from(manager) < MAX_MANAGERS => {
+                Ok(Relocation::Key { signature: Signature::decode(reader)?, key: reader.u64()?, manager })
+            }
+            (MOVED_KEY, manager) => Err(reader.invalid("manager of a key", manager, 1)),
+            (tag, field) => {
+                class_of(tag, field, reader).map(|(class, signature)| Relocation::Class(signature, class))
+            }
+        }
+    }
+}
+
+impl Encode for Load {
+    fn encode(&self, sink: &mut impl Sink) {
+        sink.u64(self.requests);
+        sink.u8(u8::try_from(self.keys.len()).expect("at most MAX_TOLD_KEYS"));
+        for (signature, key, requests) in &self.keys {
+            sink.counted(&signature.0);
+            sink.u64(*key);
+            sink.u64(*requests);
+        }
+    }
+}
+
+impl Decode<'_> for Load {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let (requests, number) = (reader.u64()?, reader.u8()?);
+        if usize::from(number) > MAX_TOLD_KEYS {
+            return Err(reader.invalid("number of keys", number, 1));
+        }
+        let mut key = || Ok((Signature::decode(reader)?, reader.u64()?, reader.u64()?));
+        let keys = (0..number).map(|_| key()).collect::<Result<_, _>>()?;
+        Ok(Load { requests, keys })
     }
 }
 
@@ -191,6 +305,10 @@ impl Encode for Route {
                 sink.u8(UNLOCK);
                 sink.u8((*happens).into());
             }
+            Route::Load(load) => {
+                sink.u8(LOAD);
+                load.encode(sink);
+            }
         }
     }
 }
@@ -206,8 +324,8 @@ impl Decode<'_> for Route {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         Ok(match reader.u8()? {
             0 => Route::Ask,
-            1 => match class_of(reader)? {
-                (Class::Hash(field), signature) => Route::Spread(signature, field),
+            1 => match Relocation::decode(reader)? {
+                Relocation::Class(signature, Class::Hash(field)) => Route::Spread(signature, field),
                 _ => return Err(reader.invalid("class to spread", 0u8, 0)),
             },
             2 => Route::Gather(Signature::decode(reader)?),
@@ -215,6 +333,7 @@ impl Decode<'_> for Route {
             4 => Route::Join { managers: reader.u8()?, seed: reader.u64()? },
             LOCK => Route::Lock(reader.u64()?),
             UNLOCK => Route::Unlock { happens: reader.flag("whether a part happens")? },
+            LOAD => Route::Load(Load::decode(reader)?),
             other => return Err(reader.invalid("what is asked of a directory", other, 1)),
         })
     }
@@ -247,11 +366,8 @@ impl Encode for Routes {
         sink.u64(self.seed);
         sink.u8(u8::try_from(self.addresses.len()).expect("at most MAX_MANAGERS"));
         self.addresses.iter().for_each(|address| sink.counted(address.as_bytes()));
-        sink.u32(u32::try_from(self.classes.len()).expect("at most MAX_CLASSES"));
-        for (signature, class) in &self.classes {
-            class.encode(sink);
-            sink.counted(&signature.0);
-        }
+        sink.u32(u32::try_from(self.relocations.len()).expect("there are bounds for both"));
+        self.relocations.iter().for_each(|relocation| relocation.encode(sink));
     }
 }
 
@@ -264,25 +380,22 @@ impl Decode<'_> for Routes {
         };
         let mut address = || reader.text("address of a manager", MAX_ADDRESS_BYTES).map(str::to_owned);
         let addresses = (0..managers).map(|_| address()).collect::<Result<_, _>>()?;
-        let number = reader.length("number of classes", MAX_CLASSES)?;
-        let classes = (0..number).map(|_| class_of(reader).map(|(class, signature)| (signature, class)));
-        Ok(Routes { epoch, seed, addresses, classes: classes.collect::<Result<_, _>>()? })
+        let number = reader.length("number of relocations", MAX_CLASSES + MAX_MOVED_KEYS)?;
+        let relocations = (0..number).map(|_| Relocation::decode(reader)).collect::<Result<_, _>>()?;
+        Ok(Routes { epoch, seed, addresses, relocations })
     }
 }
 
 impl Encode for Migrate {
     fn encode(&self, sink: &mut impl Sink) {
         sink.u64(self.epoch);
-        self.class.encode(sink);
-        sink.counted(&self.signature.0);
+        self.relocation.encode(sink);
     }
 }
 
 impl Decode<'_> for Migrate {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let epoch = reader.u64()?;
-        let (class, signature) = class_of(reader)?;
-        Ok(Migrate { epoch, signature, class })
+        Ok(Migrate { epoch: reader.u64()?, relocation: Relocation::decode(reader)? })
     }
 }
 

@@ -351,8 +351,12 @@ fn every_answer_comes_back_as_it_was() {
             hidden: 2,
             waiters: 3,
         }],
+        moved_keys: 0,
     };
-    assert_eq!(read(STATE, encode_to_vec(&state)), Ok(Answer::State(Box::new(state))));
+    for moved_keys in [0, 2] {
+        let state = State { moved_keys, ..state.clone() };
+        assert_eq!(read(STATE, encode_to_vec(&state)), Ok(Answer::State(Box::new(state))));
+    }
     let refusal = Refusal::new(quintet_errors::Code::TooLarge, "ä".repeat(2000));
     assert_eq!(refusal.text.len(), MAX_ERROR_TEXT_BYTES);
     assert_eq!(read(ERROR, encode_to_vec(&refusal)), Ok(Answer::Error(refusal)));

@@ -3,6 +3,8 @@
 mod commit;
 mod directory;
 mod fellows;
+mod heat;
+mod loads;
 mod metrics;
 mod moving;
 mod usage;
@@ -18,11 +20,13 @@ use bytes::Bytes;
 use commit::Commits;
 use directory::Directory;
 use fellows::Fellows;
+pub use heat::HotKeysConfig;
+use loads::Loads;
 use metrics::Counts;
 use moving::{Batch, Incoming, Sent};
 use quintet_contract::{
-    Address, Frame, Input, Kind, Meter, Outbox, OwnedFrame, PeerChange, PeerMap, Protocol, SendError, Time,
-    Token,
+    Address, Frame, Input, Kind, Meter, Outbox, OwnedFrame, PeerChange, PeerMap, Protocol, SendError, Span,
+    Time, Token,
 };
 use quintet_errors::Code;
 use std::collections::{BTreeMap, VecDeque};
@@ -42,6 +46,8 @@ pub struct ManagersConfig {
     pub seed: u64,
     /// So many templates of a signature have to give the same field before it is spread by that, [`ManagersConfig::SPREAD_AFTER`] by default.
     pub spread_after: u32,
+    /// When keys move because of what is asked of them; the same at all of them.
+    pub hot_keys: HotKeysConfig,
     /// Who of its node is told when all are there, and when one is gone; none: nobody.
     pub told: Option<Address>,
 }
@@ -79,6 +85,7 @@ pub struct Manager {
     /// What this and other managers do together.
     commits: Commits,
     usages: Usages,
+    loads: Loads,
     counts: Counts,
 }
 
@@ -102,6 +109,9 @@ impl Manager {
         let are_apart = managers.addresses.iter().any(|address| !address.is_empty());
         let asks = |other: &u8| are_apart && *other != managers.me;
         let spaces = if is_first { spaces } else { SpacesConfig { max_spaces: 0, ..spaces } };
+        // One alone has nobody to give a key to.
+        let alone = HotKeysConfig { period: Span::ZERO, ..managers.hot_keys };
+        let hot_keys = if number > 1 { managers.hot_keys } else { alone };
         let mut spaces = Spaces::new(space, spaces);
         let placement = Placement::new(managers.seed, number);
         spaces.unnamed_mut().set_elsewhere(Elsewhere::new(placement, managers.me, number));
@@ -121,9 +131,10 @@ impl Manager {
             last_batch: 0,
             last_token: 0,
             outgoing: managers.managers.iter().map(|_| VecDeque::new()).collect(),
-            directory: is_first.then(Directory::new),
+            directory: is_first.then(|| Directory::new(hot_keys)),
             commits: Commits::default(),
             usages: Usages::new(managers.spread_after),
+            loads: Loads::new(hot_keys),
             counts: Counts::default(),
         }
     }
@@ -175,6 +186,8 @@ impl Manager {
                 self.admitted.remove(from);
                 return self.send_away(from, frame.token, out);
             }
+            let placement = self.spaces.unnamed_mut().placement().expect("it is one of several");
+            self.loads.note(now, &request, placement);
             let key = self.note_usage(&request);
             self.spaces.handle(now, Input::Frame(from, frame), out);
             if let Some((signature, field)) = key {
@@ -223,12 +236,14 @@ impl Manager {
 
     /// Whether all that matches a template, or a tuple, is here.
     fn is_here(&mut self, about: &View<'_>) -> bool {
-        let has_come = self.incoming.is_empty()
-            || !self.incoming.contains_key(about.signature())
-            || seeded!(self.config, AnsweredDuringMigration);
+        let has_come = self.incoming_with(about).is_none() || seeded!(self.config, AnsweredDuringMigration);
         let me = self.me;
         let home = self.placement().of_template(about);
-        has_come && (home == Home::One(me) || seeded!(self.config, AnsweredInOldEpoch))
+        let is_old_place = seeded!(self.config, KeyServedAtOldPlace) && {
+            let placement = self.placement();
+            placement.home_by_value(about.signature(), placement.key_of(about)) == me
+        };
+        has_come && (home == Home::One(me) || is_old_place || seeded!(self.config, AnsweredInOldEpoch))
     }
 
     /// Counts by class. The key of a queue, now and then, if all its templates have given one.
@@ -319,6 +334,7 @@ impl Manager {
             Input::Started | Input::Wake => self.spaces.handle(now, input, out),
         }
         self.send_leaving(now, out);
+        self.tell_load(now, out);
     }
 }
 
@@ -333,7 +349,8 @@ impl Protocol for Manager {
 
     /// Time stands still as well while this manager does.
     fn deadline(&self) -> Option<Time> {
-        if self.commits.stands_still() { None } else { self.spaces.deadline() }
+        let due = [self.spaces.deadline(), self.loads.deadline()].into_iter().flatten().min();
+        due.filter(|_| !self.commits.stands_still())
     }
 
     fn measure(&self, meter: &mut Meter<'_>) {

@@ -1,7 +1,7 @@
 //! Which manager a tuple is at.
 
 use crate::Signature;
-use crate::codec::{Class, Routes, View};
+use crate::codec::{Class, Relocation, Routes, View};
 use crate::keyed::HashKey;
 use core::hash::{BuildHasher, Hasher};
 use std::collections::BTreeMap;
@@ -15,6 +15,8 @@ pub(crate) struct Placement {
     pub(crate) epoch: u64,
     /// Those that are no queues.
     classes: BTreeMap<Signature, Class>,
+    /// Of hashes, the keys that are elsewhere than their values say.
+    moved_keys: BTreeMap<Signature, BTreeMap<u64, u8>>,
 }
 
 /// Where what a template matches is.
@@ -29,20 +31,32 @@ pub(crate) enum Home {
 impl Placement {
     /// Over so many managers, all signatures being queues.
     pub(crate) fn new(seed: u64, managers: u8) -> Placement {
-        Placement { key: HashKey::from_seed(seed), seed, managers, epoch: 0, classes: BTreeMap::new() }
+        let (classes, moved_keys) = (BTreeMap::new(), BTreeMap::new());
+        Placement { key: HashKey::from_seed(seed), seed, managers, epoch: 0, classes, moved_keys }
     }
 
     /// As a directory has said.
     pub(crate) fn of_routes(routes: &Routes) -> Placement {
         let managers = u8::try_from(routes.addresses.len()).expect("at most MAX_MANAGERS");
-        let classes = routes.classes.iter().cloned().collect();
-        Placement { epoch: routes.epoch, classes, ..Placement::new(routes.seed, managers) }
+        let mut placement = Placement::new(routes.seed, managers);
+        routes.relocations.iter().for_each(|relocation| placement.change(routes.epoch, relocation));
+        Placement { epoch: routes.epoch, ..placement }
     }
 
     /// What a directory says; where each manager listens it has to know.
     pub(crate) fn routes(&self, addresses: Vec<String>) -> Routes {
-        let classes = self.classes.iter().map(|(signature, class)| (signature.clone(), *class)).collect();
-        Routes { epoch: self.epoch, seed: self.seed, addresses, classes }
+        let classes = self.classes.iter();
+        let mut relocations: Vec<Relocation> =
+            classes.map(|(signature, class)| Relocation::Class(signature.clone(), *class)).collect();
+        for (signature, keys) in &self.moved_keys {
+            let moved = |(key, manager): (&u64, &u8)| Relocation::Key {
+                signature: signature.clone(),
+                key: *key,
+                manager: *manager,
+            };
+            relocations.extend(keys.iter().map(moved));
+        }
+        Routes { epoch: self.epoch, seed: self.seed, addresses, relocations }
     }
 
     /// Keys the hash that says where a tuple is.
@@ -63,19 +77,73 @@ impl Placement {
         self.classes.len()
     }
 
-    /// From an epoch on a signature has another class.
-    pub(crate) fn change(&mut self, epoch: u64, signature: Signature, class: Class) {
+    /// From an epoch on tuples are somewhere else. A key that is to be where its value says is no exception any more, and a signature that is gathered has none.
+    pub(crate) fn change(&mut self, epoch: u64, relocation: &Relocation) {
         self.epoch = epoch;
-        self.classes.insert(signature, class);
+        match relocation {
+            Relocation::Class(signature, class) => {
+                self.moved_keys.remove(signature);
+                self.classes.insert(signature.clone(), *class);
+            }
+            Relocation::Key { signature, key, manager } if *manager < self.managers => {
+                let keys = self.moved_keys.entry(signature.clone()).or_default();
+                keys.insert(*key, *manager);
+                if self.home_by_value(&signature.0, Some(*key)) == *manager {
+                    self.forget_key(signature, *key);
+                }
+            }
+            // No manager says that.
+            Relocation::Key { .. } => {}
+        }
+    }
+
+    fn forget_key(&mut self, signature: &Signature, key: u64) {
+        let Some(keys) = self.moved_keys.get_mut(signature) else { return };
+        keys.remove(&key);
+        if keys.is_empty() {
+            self.moved_keys.remove(signature);
+        }
+    }
+
+    /// Keys that are elsewhere than their values say.
+    pub(crate) fn moved_keys(&self) -> impl Iterator<Item = (&Signature, u64)> {
+        self.moved_keys.iter().flat_map(|(signature, keys)| keys.keys().map(move |key| (signature, *key)))
+    }
+
+    /// The hash of the key of a tuple, or of a template that gives it, if its signature is a hash.
+    pub(crate) fn key_of(&self, view: &View<'_>) -> Option<u64> {
+        match self.class(view.signature()) {
+            Class::Hash(field) if view.actuals() >> field & 1 == 1 => Some(view.hash(1 << field, &self.key)),
+            _ => None,
+        }
+    }
+
+    /// Whether a tuple or a template is among what a relocation is about. A template without the key is about every key.
+    pub(crate) fn concerns(&self, signature: &[u8], key: Option<u64>, view: &View<'_>) -> bool {
+        view.signature() == signature && key.is_none_or(|key| self.key_of(view).is_none_or(|own| own == key))
     }
 
     /// The manager that has a tuple, or a template with a value in its key.
     pub(crate) fn of_tuple(&self, tuple: &View<'_>) -> u8 {
-        let mut hasher = self.key.build_hasher();
-        hasher.write(tuple.signature());
-        if let Class::Hash(field) = self.class(tuple.signature()) {
-            hasher.write_u64(tuple.hash(1 << field, &self.key));
+        self.of_key(tuple.signature(), self.key_of(tuple))
+    }
+
+    /// The manager that has what is of this signature, and of this key if it is a hash.
+    pub(crate) fn of_key(&self, signature: &[u8], key: Option<u64>) -> u8 {
+        if let Some(key) = key
+            && !self.moved_keys.is_empty()
+            && let Some(manager) = self.moved_keys.get(signature).and_then(|keys| keys.get(&key))
+        {
+            return *manager;
         }
+        self.home_by_value(signature, key)
+    }
+
+    /// The manager of a signature and a key, as their values say.
+    pub(crate) fn home_by_value(&self, signature: &[u8], key: Option<u64>) -> u8 {
+        let mut hasher = self.key.build_hasher();
+        hasher.write(signature);
+        key.into_iter().for_each(|key| hasher.write_u64(key));
         u8::try_from(hasher.finish() % u64::from(self.managers)).expect("there are fewer managers")
     }
 

@@ -14,7 +14,7 @@ mod target;
 
 use super::{Placement, gone};
 use crate::codec::{
-    CANCEL, COLLECTED, ERROR, LISTED, MOVED, READ, RENEW, RETURN, Refusal, Route, SELECTED, TUPLE,
+    CANCEL, COLLECTED, ERROR, LISTED, MOVED, READ, RENEW, RETURN, Refusal, Route, SELECTED, STATUS, TUPLE,
 };
 use merge::Merge;
 use parts::Several;
@@ -207,6 +207,10 @@ impl Router {
             CANCEL => self.cancel(frame, out),
             RETURN => self.undo(frame, out),
             _ => {
+                // It tells how many keys are elsewhere, which changes without a word to who does not ask for one.
+                if frame.kind == STATUS && self.controls.is_empty() {
+                    self.ask_routes(&Route::Ask, out);
+                }
                 self.last_number += 1;
                 self.queue.push_back(Item { number: self.last_number, frame: frame.to_owned(), since: None });
                 self.pump(now, out);

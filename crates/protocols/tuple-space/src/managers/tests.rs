@@ -1,6 +1,7 @@
 //! Routers and managers together, on a network whose every order is drawn.
 
 mod further;
+mod hot_keys;
 mod network;
 mod random_runs;
 mod rules;

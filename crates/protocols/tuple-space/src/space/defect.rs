@@ -69,6 +69,8 @@ pub enum Defect {
     AgeKeptByNewTuple,
     /// A manager gives ages that are older than those that came from another.
     AgesNotPassed,
+    /// A manager goes on serving a key that was moved away from it.
+    KeyServedAtOldPlace,
     /// A router lets a request overtake a put at another manager.
     PutNotFenced,
     /// A manager that is to stand still for what several do goes on.

@@ -14,15 +14,15 @@ use crate::managers::Placement;
 use bytes::Bytes;
 use quintet_contract::{Address, Outbox, Time, Token};
 use quintet_wire::{Encode, Sink};
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 /// The part of the space that is another manager's.
 #[derive(Debug)]
 pub(crate) struct Elsewhere {
     pub(crate) placement: Placement,
     pub(crate) me: u8,
-    /// Signatures of which not all has come: what is put of them has no age before that.
-    incoming: BTreeSet<Signature>,
+    /// Signatures of which not all has come, or all of a key: what is put of them has no age before that.
+    incoming: BTreeMap<Signature, Option<u64>>,
     /// Ages are this far apart, so that no two managers give the same.
     stride: u64,
     /// Tuples that leave, and who is answered when they have come; those of one request are together.
@@ -53,12 +53,18 @@ impl Elsewhere {
         Elsewhere {
             placement,
             me,
-            incoming: BTreeSet::new(),
+            incoming: BTreeMap::new(),
             stride: managers.into(),
             leaving: Vec::new(),
             begun: Vec::new(),
             parts: Parts::default(),
         }
+    }
+
+    /// Whether it is among what has not all come.
+    fn is_incoming(&self, view: &View<'_>) -> bool {
+        let missing = self.incoming.get(view.signature());
+        missing.is_some_and(|key| self.placement.concerns(view.signature(), *key, view))
     }
 }
 
@@ -80,14 +86,13 @@ impl Space {
         self.elsewhere.as_ref().is_none_or(|elsewhere| elsewhere.placement.of_tuple(tuple) == elsewhere.me)
     }
 
-    /// Says whether all of a signature has come.
-    pub(crate) fn set_incoming(&mut self, signature: &Signature, is_incoming: bool) {
+    /// Says whether all of a signature has come; if not, perhaps of which key.
+    pub(crate) fn set_incoming(&mut self, signature: &Signature, missing: Option<Option<u64>>) {
         let Some(elsewhere) = &mut self.elsewhere else { return };
-        if is_incoming {
-            elsewhere.incoming.insert(signature.clone());
-        } else {
-            elsewhere.incoming.remove(signature);
-        }
+        match missing {
+            Some(key) => elsewhere.incoming.insert(signature.clone(), key),
+            None => elsewhere.incoming.remove(signature),
+        };
     }
 
     /// How far apart ages are.
@@ -101,7 +106,7 @@ impl Space {
     pub(super) fn leaves(&mut self, now: Time, place: Place, is_new: bool) -> bool {
         let Some(elsewhere) = &self.elsewhere else { return false };
         let view = self.stores.view(place);
-        let waits = is_new && !elsewhere.incoming.is_empty() && elsewhere.incoming.contains(view.signature());
+        let waits = is_new && !elsewhere.incoming.is_empty() && elsewhere.is_incoming(&view);
         if elsewhere.placement.of_tuple(&view) == elsewhere.me && !waits {
             return false;
         }
@@ -215,13 +220,16 @@ impl Space {
         moved.into_iter().map(away).collect()
     }
 
-    /// Answers those who wait for a tuple of a signature that they are to ask again, oldest first.
-    pub(crate) fn send_waiters_away(&mut self, signature: &[u8], out: &mut dyn Outbox) {
+    /// Answers those who wait for a tuple of a signature, or of a key, that they are to ask again, oldest first.
+    pub(crate) fn send_waiters_away(&mut self, signature: &[u8], key: Option<u64>, out: &mut dyn Outbox) {
         if seeded!(self.config, WaiterLeftBehind) {
             return;
         }
-        let concerns =
-            |waiter: &Waiter| waiter.templates().any(|template| template.view().signature() == signature);
+        let Some(elsewhere) = &self.elsewhere else { return };
+        let concerns = |waiter: &Waiter| {
+            let mut templates = waiter.templates();
+            templates.any(|template| elsewhere.placement.concerns(signature, key, &template.view()))
+        };
         let mut concerned: Vec<(u64, u32)> = self
             .waiters
             .iter()

@@ -48,6 +48,7 @@ impl Space {
             dead_letters: self.dead_letters,
             signatures: self.stores.len() as u64,
             rows: Vec::new(),
+            moved_keys: 0,
         }
     }
 

@@ -41,7 +41,12 @@ impl Picture {
         }
         let all = self.questions();
         if !self.hot_keys.is_empty() {
-            lines.push(format!("\n{:>9}  hot key", "share"));
+            let moved = match state.moved_keys {
+                0 => String::new(),
+                1 => " (1 key was moved to another manager)".to_owned(),
+                moved => format!(" ({moved} keys were moved to other managers)"),
+            };
+            lines.push(format!("\n{:>9}  hot key{moved}", "share"));
             add(&mut lines, &self.hot_keys, limit, |key| {
                 format!("{:>7.0} %  {}", 100.0 * share(key, all), shown(key))
             });
@@ -70,7 +75,7 @@ impl Picture {
         });
         json!({
             "space": name, "tuples": state.tuples, "bytes": state.bytes, "leased": state.leases, "waiters": state.waiters,
-            "parked": state.parked, "clients": self.activity.clients.len(),
+            "parked": state.parked, "moved_keys": state.moved_keys, "clients": self.activity.clients.len(),
             "partitions": self.partitions.iter().map(partition_object).collect::<Vec<_>>(),
             "waits": waits.collect::<Vec<_>>(), "leases": leases.collect::<Vec<_>>(), "hot_keys": hot.collect::<Vec<_>>(),
         })

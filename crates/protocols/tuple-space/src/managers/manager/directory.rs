@@ -1,8 +1,8 @@
 //! Who decides where everything is: the first manager.
 
-use super::Manager;
-use crate::Signature;
-use crate::codec::{COUNT, Class, MAX_CLASSES, MIGRATE, Migrate, ROUTES, Route};
+use super::heat::Heat;
+use super::{HotKeysConfig, Manager};
+use crate::codec::{COUNT, Class, MAX_CLASSES, MAX_MOVED_KEYS, MIGRATE, Migrate, ROUTES, Relocation, Route};
 use quintet_contract::{Address, Frame, Input, Outbox, OwnedFrame, Protocol, Time, Token};
 use quintet_errors::Code;
 use quintet_wire::{Decode, DecodeError, Reader, encode_to_vec};
@@ -12,16 +12,23 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 pub(super) struct Directory {
     /// Changes that were asked for.
-    wanted: VecDeque<(Signature, Class)>,
+    wanted: VecDeque<Relocation>,
     /// Managers that have not finished the change under way.
     left: usize,
     /// Who asks where everything is; answered between two changes.
     asked: Vec<(Address, Token)>,
+    /// What each manager has to do.
+    pub(super) heat: Heat,
 }
 
 impl Directory {
-    pub(super) fn new() -> Directory {
-        Directory { wanted: VecDeque::new(), left: 0, asked: Vec::new() }
+    pub(super) fn new(hot_keys: HotKeysConfig) -> Directory {
+        Directory { wanted: VecDeque::new(), left: 0, asked: Vec::new(), heat: Heat::new(hot_keys) }
+    }
+
+    /// Whether a change is under way, or wanted.
+    pub(super) fn is_busy(&self) -> bool {
+        self.left > 0 || !self.wanted.is_empty()
     }
 }
 
@@ -53,6 +60,14 @@ impl Manager {
                 let text = "only another manager of the space may say that";
                 return self.spaces.unnamed_mut().refuse(from, frame.token, Code::NotAllowed, text, out);
             }
+            (Ok(Route::Load(load)), _) => {
+                if let Some(manager) = self.fellow(from) {
+                    self.acknowledge(manager, frame.token, out);
+                    return self.hear_load(now, manager, load, out);
+                }
+                let text = "only another manager of the space may say that";
+                return self.spaces.unnamed_mut().refuse(from, frame.token, Code::NotAllowed, text, out);
+            }
             (Ok(Route::Lock(_) | Route::Unlock { .. }), _) => {
                 let text = "only another manager of the space may say that";
                 return self.spaces.unnamed_mut().refuse(from, frame.token, Code::NotAllowed, text, out);
@@ -71,9 +86,14 @@ impl Manager {
             }
         };
         match asked {
-            Route::Ask | Route::Count(_) | Route::Join { .. } | Route::Lock(_) | Route::Unlock { .. } => {}
-            Route::Spread(signature, field) => self.want(signature, Class::Hash(field)),
-            Route::Gather(signature) => self.want(signature, Class::Search),
+            Route::Ask
+            | Route::Count(_)
+            | Route::Join { .. }
+            | Route::Load(_)
+            | Route::Lock(_)
+            | Route::Unlock { .. } => {}
+            Route::Spread(signature, field) => self.want(Relocation::Class(signature, Class::Hash(field))),
+            Route::Gather(signature) => self.want(Relocation::Class(signature, Class::Search)),
         }
         self.direct(now, out);
     }
@@ -101,9 +121,9 @@ impl Manager {
     }
 
     /// Notes a change.
-    pub(super) fn want(&mut self, signature: Signature, class: Class) {
+    pub(super) fn want(&mut self, relocation: Relocation) {
         if let Some(directory) = &mut self.directory {
-            directory.wanted.push_back((signature, class));
+            directory.wanted.push_back(relocation);
         }
     }
 
@@ -114,29 +134,35 @@ impl Manager {
         {
             match directory.wanted.pop_front() {
                 None => return self.answer_asked(out),
-                Some((signature, class)) if self.may_become(&signature, class) => {
-                    self.change(now, signature, class, out);
-                }
+                Some(relocation) if self.may_happen(&relocation) => self.change(now, relocation, out),
                 Some(_) => {}
             }
         }
     }
 
-    /// Only a queue is spread, and only a hash is gathered.
-    fn may_become(&mut self, signature: &Signature, class: Class) -> bool {
+    /// Only a queue is spread, only a hash is gathered, and only a key of a hash is moved, to another manager than it is at.
+    fn may_happen(&mut self, relocation: &Relocation) -> bool {
         let placement = self.placement();
-        match (placement.class(&signature.0), class) {
-            (Class::Queue, Class::Hash(_)) => placement.classes() < MAX_CLASSES,
-            (Class::Hash(_), Class::Search) => true,
+        match (placement.class(&relocation.signature().0), relocation) {
+            (Class::Queue, Relocation::Class(_, Class::Hash(_))) => placement.classes() < MAX_CLASSES,
+            (Class::Hash(_), Relocation::Class(_, Class::Search)) => true,
+            (Class::Hash(_), Relocation::Key { signature, key, manager }) => {
+                let is_back = placement.home_by_value(&signature.0, Some(*key)) == *manager;
+                let has_room = is_back || placement.moved_keys().count() < MAX_MOVED_KEYS;
+                has_room && placement.of_key(&signature.0, Some(*key)) != *manager
+            }
             _ => false,
         }
     }
 
-    fn change(&mut self, now: Time, signature: Signature, class: Class, out: &mut dyn Outbox) {
+    fn change(&mut self, now: Time, relocation: Relocation, out: &mut dyn Outbox) {
         let epoch = self.placement().epoch + 1;
-        let migrate = Migrate { epoch, signature, class };
+        match relocation {
+            Relocation::Class(..) => self.counts.migrations += 1,
+            Relocation::Key { .. } => self.counts.keys_moved += 1,
+        }
+        let migrate = Migrate { epoch, relocation };
         let body = encode_to_vec(&migrate);
-        self.counts.migrations += 1;
         if let Some(directory) = &mut self.directory {
             directory.left = self.managers.len();
         }

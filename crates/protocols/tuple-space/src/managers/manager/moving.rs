@@ -4,7 +4,7 @@ use super::Manager;
 use super::fellows::SPACE_IS_OVER;
 use crate::Signature;
 use crate::codec::{
-    Class, DONE, ERROR, MIGRATE, Migrate, MovedTuple, ROUTE, Route, TRANSFER, Transfer, View,
+    Class, DONE, ERROR, MIGRATE, Migrate, MovedTuple, ROUTE, Relocation, Route, TRANSFER, Transfer, View,
 };
 use crate::space::Leaving;
 use bytes::Bytes;
@@ -15,9 +15,11 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Bytes of tuples in one transfer; a longer tuple has one of its own.
 const CHUNK_BYTES: usize = 8 << 20;
 
-/// A signature of which not all has come.
+/// A signature of which not all has come, or all of a key.
 #[derive(Debug)]
 pub(super) struct Incoming {
+    /// The key, if only what has that moves.
+    key: Option<u64>,
     /// The managers that may have more of it.
     from: BTreeSet<u8>,
     /// Who is told when all has come; none: the directory beside it.
@@ -35,6 +37,7 @@ pub(super) enum Sent {
     /// Part of a batch; none: nobody waits for it.
     Transfer(Option<u64>),
     Spread,
+    Load,
     /// Whether that manager is of the same space.
     Join(u8),
     /// To stand still.
@@ -86,7 +89,7 @@ impl Manager {
             Some(Sent::Migrate) => self.has_changed(now, out),
             Some(Sent::Transfer(Some(batch))) => self.has_come(batch, out),
             Some(Sent::Lock) => self.locked(now, frame, out),
-            Some(Sent::Transfer(None) | Sent::Spread | Sent::Unlock) | None => {}
+            Some(Sent::Transfer(None) | Sent::Spread | Sent::Load | Sent::Unlock) | None => {}
         }
     }
 
@@ -109,14 +112,15 @@ impl Manager {
         told: Option<(u8, Token)>,
         out: &mut dyn Outbox,
     ) {
-        let Migrate { epoch, signature, class } = migrate;
+        let Migrate { epoch, relocation } = migrate;
+        let (signature, key) = (relocation.signature().clone(), relocation.key());
         let others: BTreeSet<u8> = self.others().collect();
-        self.placement().change(epoch, signature.clone(), class);
-        let incoming = Incoming { from: others, told, put: Vec::new(), sent: Vec::new() };
+        self.placement().change(epoch, &relocation);
+        let incoming = Incoming { key, from: others, told, put: Vec::new(), sent: Vec::new() };
         self.incoming.insert(signature.clone(), incoming);
         let space = self.spaces.unnamed_mut();
-        space.set_incoming(&signature, true);
-        space.send_waiters_away(&signature.0, out);
+        space.set_incoming(&signature, Some(key));
+        space.send_waiters_away(&signature.0, key, out);
         let moved = space.take_away_moved(now, &signature.0);
         let mut to_each = self.by_home(moved);
         for manager in self.others() {
@@ -178,7 +182,7 @@ impl Manager {
         let is_new = |tuple: &&MovedTuple| tuple.age == 0;
         for tuple in transfer.tuples.iter().filter(is_new) {
             let view = View::checked_tuple(&tuple.head, &tuple.bulk);
-            if let Some(incoming) = self.incoming.get_mut(view.signature()) {
+            if let Some(incoming) = self.incoming_with(&view) {
                 return incoming.sent.push((from, frame.to_owned()));
             }
         }
@@ -194,7 +198,17 @@ impl Manager {
         }
     }
 
-    fn acknowledge(&mut self, manager: u8, token: Token, out: &mut dyn Outbox) {
+    /// What a tuple or a template is among that has not all come.
+    pub(super) fn incoming_with(&mut self, about: &View<'_>) -> Option<&mut Incoming> {
+        if self.incoming.is_empty() {
+            return None;
+        }
+        let key = self.incoming.get(about.signature())?.key;
+        let concerns = self.placement().concerns(about.signature(), key, about);
+        self.incoming.get_mut(about.signature()).filter(|_| concerns)
+    }
+
+    pub(super) fn acknowledge(&mut self, manager: u8, token: Token, out: &mut dyn Outbox) {
         self.tell(manager, OwnedFrame { kind: DONE, token, body: Bytes::new(), bulk: Bytes::new() }, out);
     }
 
@@ -204,7 +218,7 @@ impl Manager {
             return;
         }
         let Some(Incoming { told, put, sent, .. }) = self.incoming.remove(signature) else { return };
-        self.spaces.unnamed_mut().set_incoming(signature, false);
+        self.spaces.unnamed_mut().set_incoming(signature, None);
         self.spaces.unnamed_mut().adopt(now, put.iter().map(|(tuple, _)| tuple), out);
         put.into_iter().filter_map(|(_, batch)| batch).for_each(|batch| self.has_come(batch, out));
         for (from, frame) in sent {
@@ -249,7 +263,7 @@ impl Manager {
         let (mut kept, mut here) = (0, Vec::new());
         for tuple in tuples {
             let view = View::checked_tuple(&tuple.head, &tuple.bulk);
-            match self.incoming.get_mut(view.signature()) {
+            match self.incoming_with(&view) {
                 Some(incoming) if tuple.age == 0 => {
                     incoming.put.push((tuple, batch));
                     kept += 1;
@@ -264,7 +278,7 @@ impl Manager {
     /// Asks the directory to spread a signature: the one beside this, or the first manager's.
     pub(super) fn ask_to_spread(&mut self, signature: Signature, field: u8, now: Time, out: &mut dyn Outbox) {
         if self.directory.is_some() {
-            self.want(signature, Class::Hash(field));
+            self.want(Relocation::Class(signature, Class::Hash(field)));
             return self.direct(now, out);
         }
         let token = self.ask(Sent::Spread);

@@ -6,7 +6,7 @@ use super::parts::Several;
 use crate::Signature;
 use crate::codec::{
     ACK, COMMIT, FURTHER, Further, FurtherOperation, LeaseId, OUT, Put, ROUTE, Replace, RequestView, Route,
-    Select, TAKE, Uses, View, Witness, encode_uses,
+    Select, State, TAKE, Uses, View, Witness, encode_uses,
 };
 use crate::managers::{Home, Placement};
 use quintet_contract::{Frame, Kind, OwnedFrame};
@@ -107,7 +107,8 @@ impl Router {
             RequestView::Commit(uses, _) => self.abort(frame, uses),
             RequestView::Status => {
                 let bodies = self.numbers().map(|_| None).collect();
-                let sum = Sum::State(Box::default());
+                let moved_keys = placement.moved_keys().count() as u64;
+                let sum = Sum::State(Box::new(State { moved_keys, ..State::default() }));
                 Target::All(Merge::new(self.numbers(), sum), frame.kind, bodies)
             }
             RequestView::List(_) => self.list(frame),

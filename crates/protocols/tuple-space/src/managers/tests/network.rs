@@ -1,17 +1,21 @@
 //! Managers and clients with routers, joined by links that keep their order and nothing else: which link delivers next is drawn.
 
-use crate::managers::{Manager, ManagersConfig, Router, RouterConfig};
-use crate::{Answer, ManagersNews, Request, SpaceConfig, SpacesConfig};
+use crate::codec::{Class, Load, ROUTE, Relocation, Route, View};
+use crate::managers::{HotKeysConfig, Manager, ManagersConfig, Placement, Router, RouterConfig};
+use crate::{Answer, ManagersNews, Request, Signature, SpaceConfig, SpacesConfig, Tuple};
 use quintet_contract::{
-    Address, DownCause, Effects, Incarnation, Input, LinkClass, LinkInfo, OwnedFrame, PeerChange, Protocol,
-    Random, Span, Time, Token,
+    Address, DownCause, Effects, Frame, Incarnation, Input, LinkClass, LinkInfo, OwnedFrame, PeerChange,
+    Protocol, Random, Span, Time, Token,
 };
 use quintet_errors::Code;
-use quintet_wire::Decode;
+use quintet_wire::{Decode, encode_to_vec};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Keys the hash that says where a tuple is.
 pub(super) const SEED: u64 = 5;
+
+/// Requests are counted over so long a time.
+pub(super) const PERIOD: Span = Span::from_micros(10);
 
 /// A frame's way.
 type Link = (Address, Address);
@@ -56,6 +60,7 @@ pub(super) fn config(managers: usize, me: usize, seed: u64) -> ManagersConfig {
         me: u8::try_from(me).expect("a few"),
         seed,
         spread_after: 4,
+        hot_keys: HotKeysConfig { period: PERIOD, requests: 2 },
         told: Some(Address::new(manager_at(me).node.0, 1)),
     }
 }
@@ -197,6 +202,33 @@ impl Network {
         for manager in 0..self.managers.len() {
             self.give(manager_at(manager), Input::Wake);
         }
+    }
+
+    /// A manager tells the first one twice that of four requests three are about the key of this tuple, in its field of this number.
+    pub(super) fn heat(&mut self, manager: usize, tuple: &Tuple, field: u8) {
+        let (signature, key, _) = self.key_of(tuple, field);
+        let load = Route::Load(Load { requests: 40, keys: vec![(signature, key, 30)] });
+        for _ in 0..2 {
+            let body = encode_to_vec(&load);
+            let frame = Frame::new(ROUTE, Token(u64::MAX), &body);
+            self.give(manager_at(0), Input::Frame(manager_at(manager), frame));
+        }
+    }
+
+    /// The manager that the value of a key says.
+    pub(super) fn manager_of(&self, tuple: &Tuple, field: u8) -> usize {
+        self.key_of(tuple, field).2.into()
+    }
+
+    /// The signature of a tuple, the hash of its key, and the manager which that says.
+    fn key_of(&self, tuple: &Tuple, field: u8) -> (Signature, u64, u8) {
+        let (head, bulk) = tuple.encode().expect("it is small");
+        let view = View::checked_tuple(&head, &bulk);
+        let signature = Signature(view.signature().into());
+        let mut placement = Placement::new(SEED, u8::try_from(self.managers.len()).expect("a few"));
+        placement.change(1, &Relocation::Class(signature.clone(), Class::Hash(field)));
+        let key = placement.key_of(&view).expect("a hash has a key");
+        (signature, key, placement.of_tuple(&view))
     }
 
     /// A client's process ends.

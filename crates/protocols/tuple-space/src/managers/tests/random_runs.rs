@@ -1,6 +1,6 @@
 //! Random clients on a random network: whatever happens, it is what one space could have done.
 
-use super::network::Network;
+use super::network::{Network, PERIOD};
 use crate::{
     Answer, Field, LeaseId, Request, SpaceConfig, Template, Tuple, Value, Wait, Witness, template, tuple,
 };
@@ -61,6 +61,8 @@ struct Run {
     conflicts: u32,
     /// An answer that does not fit its request.
     misfit: Option<String>,
+    /// Now and then a manager tells the first one that it is asked for one key more than for all others: then that key moves.
+    has_hot_key: bool,
 }
 
 fn stored(partition: Partition, number: u32) -> Tuple {
@@ -97,6 +99,7 @@ impl Run {
             does_together,
             conflicts: 0,
             misfit: None,
+            has_hot_key: seed % 2 == 1,
             random,
             clock: 0,
             last_number: 0,
@@ -130,10 +133,19 @@ impl Run {
         match self.draw(12) {
             0..3 if under_way < AT_ONCE => self.ask(client),
             3 => self.cancel(client),
+            4 if self.has_hot_key => self.heat(),
             4 if self.draw(4) == 0 => self.network.turn_to(Span::from_micros(10)),
             _ => drop(self.network.step(&mut self.random)),
         }
         self.hear();
+    }
+
+    fn heat(&mut self) {
+        let partition = self.partition();
+        let manager = usize::try_from(self.draw(MANAGERS as u64)).expect("a few");
+        self.network.turn_to(PERIOD);
+        self.network.heat(manager, &stored(partition, 0), 1);
+        self.network.turn_to(Span(2 * PERIOD.0));
     }
 
     fn ask(&mut self, client: usize) {
@@ -350,18 +362,19 @@ fn run(seed: u64, space: SpaceConfig, does_together: bool) -> Result<(Network, u
 
 #[test]
 fn several_managers_do_what_one_space_could_do() {
-    let (mut migrations, mut moved, mut fences, mut sent) = (0, 0, 0, 0);
+    let (mut migrations, mut keys, mut moved, mut fences, mut sent) = (0, 0, 0, 0, 0);
     for seed in 0..300 {
         let run = run(seed, SpaceConfig::default(), false);
         let (network, _) = run.unwrap_or_else(|what| panic!("seed {seed}: {what}"));
         migrations += network.measured("quintet_manager_migrations");
+        keys += network.measured("quintet_manager_keys_moved");
         moved += network.measured("quintet_router_moved");
         fences += network.measured("quintet_router_fences");
         sent += network.measured("quintet_manager_tuples_sent");
     }
     assert!(
-        migrations > 300 && moved > 1_000 && fences > 500 && sent > 500,
-        "each is tried often: {migrations} migrations, {moved} requests asked again, {fences} fences, {sent} tuples sent"
+        migrations > 300 && keys > 100 && moved > 1_000 && fences > 500 && sent > 500,
+        "each is tried often: {migrations} migrations, {keys} keys moved, {moved} requests asked again, {fences} fences, {sent} tuples sent"
     );
 }
 
@@ -392,6 +405,7 @@ fn each_built_in_defect_is_found() {
         (Defect::WaiterLeftBehind, 20),
         (Defect::AnsweredDuringMigration, 850),
         (Defect::AnsweredInOldEpoch, 0),
+        (Defect::KeyServedAtOldPlace, 0),
         (Defect::PutNotFenced, 70),
         (Defect::AgeKeptByNewTuple, 40),
         (Defect::AgesNotPassed, 0),

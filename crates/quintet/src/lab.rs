@@ -41,6 +41,8 @@ pub(crate) struct Shared {
     pub(crate) packer: Packer,
     /// The named space that its address names.
     meant: OnceLock<(SpaceNumber, SpaceName)>,
+    /// How many managers its space has, if it has several.
+    pub(crate) managers: OnceLock<u8>,
     /// The spaces that the machines of the cluster keep whose space it is.
     cluster: OnceLock<KeptSpaces>,
     /// The connections to those that were opened, which end with this one.
@@ -123,7 +125,8 @@ impl Lab {
         let (calls, packer) = (Arc::new(calls), Packer::new(packing));
         let heartbeat = Heartbeat::new(Arc::downgrade(&calls), lease);
         let closed = AtomicBool::new(false);
-        let (meant, cluster, opened) = (OnceLock::new(), OnceLock::new(), Mutex::default());
+        let (meant, managers, cluster) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        let opened = Mutex::default();
         Lab {
             shared: Arc::new(Shared {
                 calls,
@@ -132,6 +135,7 @@ impl Lab {
                 seen,
                 packer,
                 meant,
+                managers,
                 cluster,
                 opened,
                 closed,

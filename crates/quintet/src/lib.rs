@@ -29,6 +29,7 @@
 //! | `isochrons.rs`, `isochrons/` | [`Isonet`]: operations of several processes that are executed at one instant, in one order |
 //! | `watch.rs` | [`Watch`]: a descriptor for the program's own event loop |
 //! | `serve.rs` | [`Server`]: a space for other processes |
+//! | `declare.rs` | what a program tells of its tuples beforehand |
 //! | `connect_config.rs`, `job.rs` | [`ConnectConfig`], [`Job`]: what the environment says of the space, and of this process's part in a job |
 //! | `identity.rs` | [`identity()`], [`identified`]: who this process proves to be over TLS |
 //! | `space_address.rs` | [`SpaceAddress`]: a link's address, or a cluster whose space it is |
@@ -45,6 +46,7 @@ mod begin;
 mod cause;
 mod collect;
 mod connect_config;
+mod declare;
 mod error;
 mod eval;
 mod event_stream;

@@ -10,7 +10,7 @@ use quintet_errors::Code;
 use quintet_replicated::Leader;
 use quintet_replicated::codec::LEADER;
 use quintet_runtime::{Answer as Received, CallError, Calls, Pending as Slot};
-use quintet_tuple_space::client::ask_routes;
+use quintet_tuple_space::client::{Spread, ask_routes};
 use quintet_tuple_space::{
     Answer, Attempt, Collected, Events, Page, PlannedRequest, Refusal, Request, SpaceNumber, SpacesPage,
     State, Tuple, Witness,
@@ -126,6 +126,17 @@ impl Pending {
         match answer(calls, &Pending::of_slot(lab, SpaceNumber::UNNAMED, slot).received())? {
             Answer::Routes(routes) => Ok(routes.addresses),
             other => outcome(other, None, None).map(|_| vec![String::new()]),
+        }
+    }
+
+    /// Has the tuples of these types spread over the managers of the space by the value of a field; done when they are.
+    pub(crate) fn spread(lab: &Lab, spread: &Spread) -> Result<(), Error> {
+        let calls = &lab.shared.calls;
+        let writer = |out: &mut dyn Outbox, to, token, _| spread.send(out, to, token);
+        let slot = calls.begin(&writer).map_err(|error| Error::of_call(&error, calls.lost()))?;
+        match answer(calls, &Pending::of_slot(lab, SpaceNumber::UNNAMED, slot).received())? {
+            Answer::Routes(_) => Ok(()),
+            other => outcome(other, None, None).map(drop),
         }
     }
 

@@ -8,9 +8,10 @@ mod plan;
 use crate::codec::{
     ACK, CANCEL, COMMIT, COUNT, CodeGrants, Cursor, Encoded, FURTHER, GRANT, LIST, LeaseId, MORE, NAMED,
     NamedFront, OUT, PageSize, READ, RELEASE, RENEW, REQUEST_BYTES, RETURN, ROUTE, RequestView, Route,
-    SPACES, STATUS, Settled, SpaceNumber, SpacesRequest, Subject, TAKE, TooLarge, Wait, Witness, uses_len,
+    SPACES, STATUS, Settled, SpaceNumber, SpacesRequest, Subject, TAKE, TooLarge, View, Wait, Witness,
+    uses_len,
 };
-use crate::{Template, Tuple};
+use crate::{Signature, Template, Tuple};
 use body::{Body, NamedBody};
 use bytes::Bytes;
 use core::fmt;
@@ -207,6 +208,36 @@ pub enum Request<'a> {
 /// Why the link did not take it.
 pub fn ask_routes(out: &mut dyn Outbox, to: Address, token: Token) -> Result<(), SendError> {
     send(out, to, ROUTE, token, &Route::Ask)
+}
+
+/// The wish that the tuples of a template's types be spread over several managers by the value of one of their fields: asked of a router, and answered with
+/// [`Answer::Routes`](crate::Answer::Routes) when they are, or are not to be.
+#[derive(Clone, Debug)]
+pub struct Spread(Vec<u8>);
+
+impl Spread {
+    /// By the field of this number, counted from 0.
+    ///
+    /// # Errors
+    /// The template is too long.
+    ///
+    /// # Panics
+    /// If the template has no such field.
+    pub fn new(template: &Template, field: u8) -> Result<Spread, TooLarge> {
+        assert!(usize::from(field) < template.fields().len(), "a key is one of the fields");
+        let (head, bulk) = template.encode()?;
+        let view = View::template(&head, &bulk).expect("its own bytes are good");
+        let signature = Signature(view.signature().into());
+        Ok(Spread(encode_to_vec(&Route::Spread(signature, field))))
+    }
+
+    /// Asks for it.
+    ///
+    /// # Errors
+    /// Why the link did not take it.
+    pub fn send(&self, out: &mut dyn Outbox, to: Address, token: Token) -> Result<(), SendError> {
+        out.send(to, ROUTE, token, &self.0)
+    }
 }
 
 /// Why a request was not sent. Nothing of it was.

@@ -86,6 +86,25 @@ fn a_key_that_most_is_asked_about_moves_while_it_is_asked_for() {
 }
 
 #[test]
+fn a_key_that_is_declared_spreads_tuples_from_the_first_one() {
+    let dir = TempDir::new().unwrap();
+    let address: LinkAddress = format!("shm:{}", dir.join("space").display()).parse().unwrap();
+    let server = Server::start(address.clone(), &config(3)).unwrap();
+    let space = lab(&address).space();
+    let types = template!["task", ?i64, ?i64];
+    space.declare_key(&types, 1).unwrap();
+    assert_eq!(measured(&server, "quintet_manager_migrations"), 1);
+    (0..12i64).for_each(|key| space.out(tuple!["task", key, key]).unwrap());
+    assert_eq!(space.take_if(&template!["task", 3i64, ?i64]).unwrap(), Some(tuple!["task", 3i64, 3i64]));
+    assert!(measured(&server, "quintet_manager_requests") > 0);
+    // It was wrong: a template leaves the key out.
+    assert!(space.take_if(&types).unwrap().is_some());
+    assert_eq!(measured(&server, "quintet_manager_migrations"), 2);
+    assert_eq!(space.declare_key(&types, 3).unwrap_err().code(), Code::BadValue);
+    server.stop().unwrap();
+}
+
+#[test]
 fn a_lease_is_acknowledged_with_a_result_of_another_manager() {
     let dir = TempDir::new().unwrap();
     let address: LinkAddress = format!("shm:{}", dir.join("space").display()).parse().unwrap();

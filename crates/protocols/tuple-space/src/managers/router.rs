@@ -14,7 +14,8 @@ mod target;
 
 use super::{Placement, gone};
 use crate::codec::{
-    CANCEL, COLLECTED, ERROR, LISTED, MOVED, READ, RENEW, RETURN, Refusal, Route, SELECTED, STATUS, TUPLE,
+    CANCEL, COLLECTED, ERROR, LISTED, MOVED, READ, RENEW, RETURN, ROUTE, Refusal, Route, SELECTED, STATUS,
+    TUPLE,
 };
 use merge::Merge;
 use parts::Several;
@@ -201,7 +202,10 @@ impl Router {
             }
             return;
         }
-        self.settle(&frame);
+        // What is asked of the directory begins otherwise.
+        if frame.kind != ROUTE {
+            self.settle(&frame);
+        }
         match frame.kind {
             RENEW => self.numbers().for_each(|manager| self.tell(manager, frame.to_owned(), out)),
             CANCEL => self.cancel(frame, out),

@@ -94,6 +94,8 @@ impl Lab {
             lab.shared.calls.also(peer, made.end, again).map_err(|error| unwatched(&error))?;
         }
         lab.wait_for_managers(number)?;
+        // It is new, and nobody else has it.
+        let _ = lab.shared.managers.set(number);
         lab.go_on(writes_together, redial(&places[0], link, life::random()), Elsewhere::default());
         Ok(lab)
     }

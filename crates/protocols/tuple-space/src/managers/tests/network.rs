@@ -204,6 +204,17 @@ impl Network {
         }
     }
 
+    /// A client asks the directory something; under which token.
+    pub(super) fn ask_directory(&mut self, client: usize, route: &Route) -> u64 {
+        self.last_tokens[client] += 1;
+        let token = self.last_tokens[client];
+        self.unanswered[client].insert(token);
+        let body = encode_to_vec(route);
+        let frame = Frame::new(ROUTE, Token(token), &body);
+        self.give(router_at(client), Input::Frame(callers_at(client), frame));
+        token
+    }
+
     /// A manager tells the first one twice that of four requests three are about the key of this tuple, in its field of this number.
     pub(super) fn heat(&mut self, manager: usize, tuple: &Tuple, field: u8) {
         let (signature, key, _) = self.key_of(tuple, field);

@@ -1,6 +1,7 @@
 //! Single rules, each seen by a client.
 
 use super::network::{Network, SEED, config, is_manager};
+use crate::codec::{Route, View};
 use crate::{
     Answer, Manager, ManagersNews, Refusal, Request, SpaceConfig, SpacesConfig, Wait, template, tuple,
 };
@@ -49,6 +50,43 @@ fn a_key_that_every_template_gives_spreads_a_signature_and_one_that_leaves_it_ou
     }
     assert_eq!(network.call(0, &any), Some(Answer::NoMatch));
     assert_eq!(network.measured("quintet_manager_requests/search"), 9);
+}
+
+#[test]
+fn a_key_that_is_declared_spreads_a_signature_at_once_and_a_template_without_it_gathers_it() {
+    let mut network = network(2);
+    out(&mut network, tuple!["task", 0i64, 0i64]);
+    let taken = network.ask(0, &plain_take(&template!["task", 0i64, ?i64]));
+    network.settle(&mut Random::new(1, 1));
+    assert!(matches!(network.take_answer(0, taken), Some(Answer::Tuple(..))));
+    let spread = Route::Spread(signature_of(&tuple!["task", 0i64, 0i64]), 1);
+    let told = network.ask_directory(0, &spread);
+    network.settle(&mut Random::new(1, 1));
+    let Some(Answer::Routes(routes)) = network.take_answer(0, told) else { panic!("where everything is") };
+    assert_eq!(routes.relocations.len(), 1);
+    // What was taken before can be undone: the router has not forgotten who gave it.
+    network.send(0, taken, &Request::Return);
+    network.settle(&mut Random::new(1, 1));
+    (1..8i64).for_each(|key| out(&mut network, tuple!["task", key, 0i64]));
+    let all = template!["task", ?i64, ?i64];
+    assert_eq!(network.call(0, &Request::Count { template: &all }), Some(Answer::Count(8)));
+    assert_eq!(network.measured("quintet_router_asked_of_all"), 1, "they are at several managers");
+    assert!(matches!(network.call(1, &plain_take(&all)), Some(Answer::Tuple(..))));
+    assert_eq!(network.measured("quintet_manager_migrations"), 2);
+    // Who declares it again is told where it is: at one manager, for good.
+    let told = network.ask_directory(1, &spread);
+    network.settle(&mut Random::new(1, 1));
+    assert!(matches!(network.take_answer(1, told), Some(Answer::Routes(_))));
+    assert_eq!(network.measured("quintet_manager_migrations"), 2);
+}
+
+fn plain_take(template: &crate::Template) -> Request<'_> {
+    Request::Take { wait: Wait::AtOnce, lease: None, template }
+}
+
+fn signature_of(tuple: &crate::Tuple) -> crate::Signature {
+    let (head, bulk) = tuple.encode().expect("it is small");
+    crate::Signature(View::checked_tuple(&head, &bulk).signature().into())
 }
 
 #[test]

@@ -20,6 +20,15 @@ fn no_rule_is_broken() {
     }
 }
 
+/// A node was asked what it knows, for a view that it had not heard of; then came the late question of who was behind, for an earlier one.
+#[test]
+fn a_late_question_for_a_view_that_was_given_up_changes_nothing() {
+    for seed in [8829, 9019, 9344] {
+        let report = explore(&Isochrons::default(), &Options::of(seed..seed + 1));
+        assert!(report.failure.is_none(), "{report}");
+    }
+}
+
 #[test]
 fn every_defect_is_found() {
     let (sound, options) = (Isochrons::default(), Options::of(0..BUDGET));

@@ -228,7 +228,10 @@ impl Node {
             return Err(Broken);
         }
         if step == CutStep::Gather {
-            self.asked = Some((from.node, next));
+            // Who is behind may still ask for a view that is given up.
+            if self.asked.is_none_or(|(_, asked)| asked <= next) {
+                self.asked = Some((from.node, next));
+            }
             self.report();
             return Ok(());
         }

@@ -112,6 +112,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "linearizability",
             "session",
             "messaging",
+            "isotach",
             "tuple-space",
             "durable",
             "resume",

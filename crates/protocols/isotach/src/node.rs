@@ -3,6 +3,7 @@
 mod agree;
 mod change;
 mod execute;
+mod metrics;
 mod outgoing;
 mod plain;
 mod submit;
@@ -26,10 +27,11 @@ use crate::tally::Tally;
 use crate::witness::{Performed, Witnessed};
 use change::{Change, Held, Left};
 use execute::Answering;
+use metrics::Counters;
 use outgoing::Outgoing;
 use quintet_contract::{
-    Address, Bytes, Disconnect, Frame, Input, Meter, Metric, NodeId, Outbox, OwnedFrame, PeerChange,
-    Protocol, Time, Token, tell_all,
+    Address, Bytes, Disconnect, Frame, Input, Meter, NodeId, Outbox, OwnedFrame, PeerChange, Protocol, Time,
+    Token,
 };
 use quintet_wire::registry::{PORT_ISOTACH, PORT_TOKEN_MANAGER};
 use quintet_wire::{Decode, encode_to_vec};
@@ -111,35 +113,6 @@ pub struct Node {
     /// What was performed since this was asked last; none: nobody asks.
     performed: Option<Vec<Performed>>,
 }
-
-#[derive(Default, Debug)]
-struct Counters {
-    submitted: u64,
-    completed: u64,
-    executed: u64,
-    ran_ahead: u64,
-}
-
-const METRICS: [Metric; 5] = [
-    Metric::counter(
-        "quintet_isotach_submitted_isochrons",
-        "Isochrons that a program has submitted and that were taken",
-    ),
-    Metric::counter(
-        "quintet_isotach_completed_isochrons",
-        "Isochrons of a node that were executed everywhere",
-    ),
-    Metric::counter(
-        "quintet_isotach_executed_parts",
-        "Parts of isochrons, its own as well, that a node has executed",
-    ),
-    Metric::counter(
-        "quintet_isotach_ran_ahead_isochrons",
-        "Purely local isochrons that no token manager heard of",
-    ),
-    Metric::counter("quintet_isotach_fenced_frames", "Frames of another view that were not taken")
-        .of("at", "node"),
-];
 
 /// A peer broke the protocol.
 #[derive(Debug)]
@@ -515,8 +488,7 @@ impl Protocol for Node {
     }
 
     fn measure(&self, meter: &mut Meter<'_>) {
-        let Counters { submitted, completed, executed, ran_ahead } = self.counters;
-        tell_all(&METRICS, [submitted, completed, executed, ran_ahead, self.fence.fenced], meter);
+        self.counters.tell(self.fence.fenced, meter);
     }
 }
 

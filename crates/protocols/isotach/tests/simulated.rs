@@ -1,6 +1,8 @@
 //! Random nodes on random trees of switches, with random delays, full links and programs: whatever happens, isochrons are what they promise.
 #![cfg(feature = "seeded-defects")]
 
+#[path = "simulated/found.rs"]
+mod found;
 #[path = "simulated/members.rs"]
 mod members;
 #[path = "simulated/net.rs"]
@@ -10,9 +12,10 @@ mod plan;
 #[path = "simulated/run.rs"]
 mod run;
 
+use found::Found;
 use members::{run_with_ends, run_with_parted};
 use quintet_isotach::{Defect, Delivery, HaltCause};
-use run::{Found, run, run_with_crash};
+use run::{run, run_with_crash};
 
 #[test]
 fn isochrons_are_in_one_order_atomic_and_sequentially_consistent() {

@@ -1,7 +1,8 @@
 //! Runs in which nobody outside says who belongs to a view: nodes agree on it by themselves.
 
+use super::found::Found;
 use super::net::{MANAGERS, callers_of, manager_at, node_at};
-use super::run::{Found, World};
+use super::run::World;
 use quintet_contract::{Address, Frame, Input, NodeId, Token};
 use quintet_isotach::codec::{LEAVE, NEXT_VIEW, NextView};
 use quintet_isotach::{Delivery, Isonet, ManagerConfig, Refusal, TokenManager, View, Witnessed};

@@ -1,16 +1,16 @@
 //! One run: programs that submit at random, until all has completed, and what is checked of it.
 
+use super::found::Found;
 use super::net::{Net, callers_of, manager_at, node_at};
 use super::plan;
-use core::fmt;
 use quintet_contract::{Address, Bytes, Frame, Input, NodeId, Random, Token};
 use quintet_isotach::codec::{
     AGREED, BEGUN, COMPLETED, Completed, DELIVERED, Delivered, ENDED, HALTED, INSTALLED, LEFT, NEXT_VIEW,
     NextView, PLAIN, Plain, REFUSED, SENT, SUBMIT,
 };
 use quintet_isotach::{
-    Composer, Defect, Delivery, Halt, Isonet, Operation, Place, Rank, Refusal, Run, Topology, Variable, View,
-    Violation, Witnessed, check,
+    Composer, Defect, Delivery, Isonet, Operation, Place, Rank, Refusal, Run, Topology, Variable, View,
+    Witnessed, check,
 };
 use quintet_wire::{Decode, encode_to_vec};
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,25 +20,6 @@ use std::sync::Arc;
 const EACH: u64 = 12;
 /// Steps after which a run that should have ended does not.
 const MAX_STEPS: usize = 400_000;
-
-/// What is wrong with a run.
-#[derive(Debug)]
-pub(crate) enum Found {
-    Violation(Violation),
-    Halted(Halt),
-    /// Something was said that is not so.
-    Other(String),
-}
-
-impl fmt::Display for Found {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Found::Violation(violation) => violation.fmt(f),
-            Found::Halted(halt) => halt.fmt(f),
-            Found::Other(text) => f.write_str(text),
-        }
-    }
-}
 
 /// A program.
 pub(crate) struct Program {

@@ -9,6 +9,7 @@
 mod again;
 mod control;
 mod merge;
+mod metrics;
 mod parts;
 mod target;
 
@@ -18,10 +19,11 @@ use crate::codec::{
     TUPLE,
 };
 use merge::Merge;
+use metrics::Counts;
 use parts::Several;
 use quintet_contract::{
-    Address, DownCause, Frame, Input, Kind, Meter, Metric, Outbox, OwnedFrame, PeerChange, Protocol,
-    SendError, Time, Token, tell_all,
+    Address, DownCause, Frame, Input, Kind, Meter, Outbox, OwnedFrame, PeerChange, Protocol, SendError, Time,
+    Token,
 };
 use quintet_errors::Code;
 use quintet_wire::encode_to_vec;
@@ -117,26 +119,6 @@ enum Control {
     /// That a part which this manager has prepared comes to nothing.
     GiveUp(u8),
 }
-
-#[derive(Debug, Default)]
-struct Counts {
-    moved: u64,
-    fences: u64,
-    routes: u64,
-    of_all: u64,
-    of_several: u64,
-}
-
-static METRICS: [Metric; 5] = [
-    Metric::counter("quintet_router_moved", "Requests that came back and were asked again"),
-    Metric::counter("quintet_router_fences", "Fences between a put at one manager and a request to another"),
-    Metric::counter("quintet_router_routes", "Questions to the directory"),
-    Metric::counter("quintet_router_asked_of_all", "Requests that were asked of all managers"),
-    Metric::counter(
-        "quintet_router_asked_of_several",
-        "Requests that several managers were asked to do at one instant",
-    ),
-];
 
 impl Router {
     /// A router that knows nothing yet.
@@ -499,7 +481,6 @@ impl Protocol for Router {
     }
 
     fn measure(&self, meter: &mut Meter<'_>) {
-        let Counts { moved, fences, routes, of_all, of_several } = self.counts;
-        tell_all(&METRICS, [moved, fences, routes, of_all, of_several], meter);
+        self.counts.tell(meter);
     }
 }

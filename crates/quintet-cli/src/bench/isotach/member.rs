@@ -79,7 +79,11 @@ impl MemberArguments {
         let member = Member::join(&self.space, self.me, self.members, self.listen.clone())?;
         while let Ok((from, task)) = member.tasks.recv() {
             member.perform(&task)?;
-            member.isonet.send_plain(from, DONE, "")?;
+            match member.isonet.send_plain(from, DONE, "") {
+                // Who has heard that the last task is done may have ended before this is known here.
+                Err(error) if error.code() == Code::PeerDied => break,
+                told => told?,
+            }
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -39,23 +39,24 @@ pub(crate) fn from_state<'py>(py: Python<'py>, state: &State) -> PyResult<Bound<
     types.getattr("Status")?.call((), Some(&numbers))
 }
 
-/// A list of `quintet.NamedSpace`.
-///
-/// # Errors
-/// No memory.
 /// Each as a `quintet.KeptSpace`.
 ///
 /// # Errors
 /// No memory.
 pub(crate) fn from_kept_spaces<'py>(py: Python<'py>, spaces: &[KeptSpace]) -> PyResult<Bound<'py, PyList>> {
     let (of_space, list) = (py.import("quintet.status")?.getattr("KeptSpace")?, PyList::empty(py));
-    for KeptSpace { name, policy, max_bytes, max_tuples, nodes } in spaces {
+    for KeptSpace { name, policy, max_bytes, max_tuples, nodes, allow } in spaces {
         let nodes = PyTuple::new(py, nodes)?;
-        list.append(of_space.call1((name, policy.to_string(), *max_bytes, *max_tuples, nodes))?)?;
+        let allow = allow.as_ref().map(|allow| PyTuple::new(py, allow)).transpose()?;
+        list.append(of_space.call1((name, policy.to_string(), *max_bytes, *max_tuples, nodes, allow))?)?;
     }
     Ok(list)
 }
 
+/// A list of `quintet.NamedSpace`.
+///
+/// # Errors
+/// No memory.
 pub(crate) fn from_spaces<'py>(py: Python<'py>, spaces: &[SpaceInfo]) -> PyResult<Bound<'py, PyList>> {
     let (of_space, list) = (py.import("quintet.status")?.getattr("NamedSpace")?, PyList::empty(py));
     for space in spaces {

@@ -110,3 +110,5 @@ class KeptSpace:
     """Tuples that it may hold."""
     nodes: tuple[int, ...]
     """The numbers of the machines that keep it."""
+    allow: tuple[int, ...] | None
+    """Those of the machines whose programs may use it; None: all of the cluster."""

@@ -84,14 +84,16 @@ impl Board {
     }
 
     fn change(&self, change: impl FnOnce(&mut State)) {
-        let due = {
-            let mut state = self.state();
-            change(&mut state);
-            state.take_due()
-        };
+        let due = self.alter(change);
         self.changed.notify_all();
-        // Without the lock: whoever is told may look.
         due.into_iter().for_each(|callback| callback());
+    }
+
+    /// Changes what nobody waits for. Those who are to be told of it are called without the lock: they may look.
+    fn alter(&self, change: impl FnOnce(&mut State)) -> Vec<Callback> {
+        let mut state = self.state();
+        change(&mut state);
+        state.take_due()
     }
 
     /// Calls back once there is an answer, or none comes: now, or on the thread that brings it. Without a token, once nothing more comes.
@@ -159,9 +161,8 @@ impl Board {
 
     /// Nobody waits for it any more.
     pub(super) fn forget(&self, token: Token) {
-        self.change(|state| {
-            state.asked.remove(&token);
-        });
+        let due = self.alter(|state| drop(state.asked.remove(&token)));
+        due.into_iter().for_each(|callback| callback());
     }
 
     /// An isochron was dropped before it was begun.

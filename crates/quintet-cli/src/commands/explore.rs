@@ -157,11 +157,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         return spaces::run(arguments, placement);
     }
     let options = arguments.options()?;
-    let stop = Arc::new(AtomicBool::new(false));
-    if arguments.is_search() {
-        let told = Arc::clone(&stop);
-        on_interrupt(move |_| told.store(true, Relaxed))?;
-    }
+    let stop = arguments.stop_at_interrupt()?;
     let started = Instant::now();
     let mut unshown = None;
     let mut show = |line: &str| {
@@ -228,6 +224,16 @@ impl Arguments {
     /// Whether schedules are run until one fails, and not one of them to be looked at.
     fn is_search(&self) -> bool {
         self.replay.is_none() && self.seed.is_none()
+    }
+
+    /// Set at ctrl-C, which ends a search with what it has found.
+    fn stop_at_interrupt(&self) -> Result<Arc<AtomicBool>, Error> {
+        let stop = Arc::new(AtomicBool::new(false));
+        if self.is_search() {
+            let told = Arc::clone(&stop);
+            on_interrupt(move |_| told.store(true, Relaxed))?;
+        }
+        Ok(stop)
     }
 
     /// Those of a model's runs.

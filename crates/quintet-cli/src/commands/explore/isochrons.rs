@@ -3,8 +3,7 @@
 use super::Arguments;
 use super::system::{self, Named};
 #[cfg(feature = "seeded-defects")]
-use quintet::Code;
-use quintet::Error;
+use quintet::{Code, Error};
 use quintet_explore::isochrons::{Delivery, Isochrons};
 use std::process::ExitCode;
 

@@ -1,7 +1,6 @@
 //! Protocols that are explored as systems: what is run, told and stored, whatever the protocol.
 
 use super::{ATTEMPTS, Arguments, SHRINKING, read};
-use crate::interrupt::on_interrupt;
 use crate::output::{first, print_json, print_line};
 use crate::whole_file;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -13,7 +12,6 @@ use quintet_explore::write_sequence;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
@@ -40,11 +38,7 @@ pub(super) struct Named {
 /// A file that is no schedule; an interrupt before a rule was broken.
 pub(super) fn run(arguments: &Arguments, named: &Named, system: &impl System) -> Result<ExitCode, Error> {
     let options = Options::of(arguments.seeds()?);
-    let stop = Arc::new(AtomicBool::new(false));
-    if arguments.is_search() {
-        let told = Arc::clone(&stop);
-        on_interrupt(move |_| told.store(true, Relaxed))?;
-    }
+    let stop = arguments.stop_at_interrupt()?;
     let started = Instant::now();
     let mut unshown = None;
     let mut show = |line: &str| {

@@ -6,7 +6,7 @@ use quintet_isotach::Defect as Kind;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Defect(&'static (&'static str, Kind));
 
-static ROWS: [(&str, Kind); 13] = [
+static ROWS: [(&str, Kind); 14] = [
     ("token-lost", Kind::TokenLost),
     ("token-doubled", Kind::TokenDoubled),
     ("credit-doubled", Kind::CreditDoubled),
@@ -19,6 +19,7 @@ static ROWS: [(&str, Kind); 13] = [
     ("entry-left-out", Kind::EntryLeftOut),
     ("begun-before-held", Kind::BegunBeforeHeld),
     ("minority-begins", Kind::MinorityBegins),
+    ("stamped-ahead", Kind::StampedAhead),
     ("farewell-left-out", Kind::FarewellLeftOut),
 ];
 

@@ -28,6 +28,8 @@ pub enum Defect {
     BegunBeforeHeld,
     /// Those who are few begin a next view.
     MinorityBegins,
+    /// A token manager stamps what is behind an isochron that its only receiver may lack.
+    StampedAhead,
     /// A token manager that leaves a view tells nobody what it knows of it.
     FarewellLeftOut,
 }

@@ -179,12 +179,19 @@ impl TokenManager {
         Ok(())
     }
 
-    /// Stamps what all receivers have, in the order in which it was announced.
+    /// Stamps what can be stamped, in the order in which it was announced.
     fn stamp_stable(&mut self, sender: NodeId) -> Result<(), Broken> {
-        while let Some(announced) = self.nodes.get_mut(&sender).and_then(|node| node.stable.next()) {
+        while let Some(announced) = self.next_stable(sender) {
             self.stamp(sender, announced)?;
         }
         Ok(())
+    }
+
+    fn next_stable(&mut self, sender: NodeId) -> Option<Announced> {
+        let topology = self.config.isonet.topology();
+        let is_here = |node| topology.switch_of(node) == Some(self.config.switch);
+        let holds_back = !seeded!(self.config, StampedAhead);
+        self.nodes.get_mut(&sender)?.stable.next(is_here, holds_back)
     }
 
     fn stamp(&mut self, sender: NodeId, Announced { rank, receivers }: Announced) -> Result<(), Broken> {

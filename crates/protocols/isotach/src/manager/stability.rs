@@ -1,4 +1,4 @@
-//! Which isochrons of a node all their receivers have.
+//! Which isochrons of a node can be stamped: those that all their receivers have, and some that only one will execute.
 
 use super::Broken;
 use crate::codec::Announced;
@@ -16,6 +16,32 @@ pub(super) struct Stability {
     last: Option<Rank>,
     /// Receivers whose word came before the sender's.
     early: BTreeMap<Rank, BTreeSet<NodeId>>,
+    ahead: Ahead,
+}
+
+/// Isochrons that were stamped before their only receiver said that it has them: one receiver, the same for all. With its part, which comes first in first out, such a
+/// one executes those before it as well.
+#[derive(Default, Debug)]
+struct Ahead {
+    receiver: Option<NodeId>,
+    ranks: BTreeSet<Rank>,
+}
+
+impl Ahead {
+    /// Whether one with these receivers can be executed by nobody while one of these is not.
+    fn holds_back(&self, receivers: &[NodeId]) -> bool {
+        !self.ranks.is_empty() && self.receiver.as_slice() != receivers
+    }
+
+    fn add(&mut self, receiver: NodeId, rank: Rank) {
+        self.receiver = Some(receiver);
+        self.ranks.insert(rank);
+    }
+
+    /// False if it is none of these, or another one's.
+    fn remove(&mut self, by: NodeId, rank: Rank) -> bool {
+        self.receiver == Some(by) && self.ranks.remove(&rank)
+    }
 }
 
 impl Stability {
@@ -47,7 +73,7 @@ impl Stability {
         let waiting = self.announced.iter_mut().find(|(announced, _)| announced.rank == rank);
         let is_new = match waiting {
             Some((_, missing)) => missing.remove(&by),
-            None if self.last >= Some(rank) => false,
+            None if self.last >= Some(rank) => self.ahead.remove(by, rank),
             None => self.early.entry(rank).or_default().insert(by),
         };
         // A sender has no more parts under way than it may have isochrons that were not executed.
@@ -55,13 +81,27 @@ impl Stability {
         if is_new && is_bounded { Ok(()) } else { Err(Broken) }
     }
 
-    /// The next one that all receivers have.
-    pub(super) fn next(&mut self) -> Option<Announced> {
-        let (_, missing) = self.announced.front()?;
-        if !missing.is_empty() {
+    /// The next one that all receivers have, or whose only receiver is at the sender's switch: nobody else executes that, so nobody can see that the receiver never does,
+    /// as its sender has died. What is executed elsewhere waits until the receiver has it.
+    pub(super) fn next(&mut self, is_here: impl Fn(NodeId) -> bool, holds_back: bool) -> Option<Announced> {
+        let (announced, missing) = self.announced.front()?;
+        if holds_back && self.ahead.holds_back(&announced.receivers) {
             return None;
         }
+        let (rank, is_missing) = (announced.rank, !missing.is_empty());
+        if is_missing {
+            let [receiver] = announced.receivers[..] else { return None };
+            if !is_here(receiver) || self.ahead.ranks.len() >= MAX_UNEXECUTED {
+                return None;
+            }
+            self.ahead.add(receiver, rank);
+        }
         self.announced.pop_front().map(|(announced, _)| announced)
+    }
+
+    /// Whether it was stamped, and its receiver may lack it.
+    pub(super) fn is_ahead(&self, rank: Rank) -> bool {
+        self.ahead.ranks.contains(&rank)
     }
 }
 
@@ -70,6 +110,11 @@ mod tests {
     use super::*;
 
     const ME: NodeId = NodeId(0);
+
+    /// The next one, where node 1 alone is at the sender's switch.
+    fn next(stable: &mut Stability) -> Option<Announced> {
+        stable.next(|node| node == NodeId(1), true)
+    }
 
     fn announced(rank: u64, receivers: &[u16]) -> Announced {
         Announced { rank: Rank(rank), receivers: receivers.iter().copied().map(NodeId).collect() }
@@ -80,11 +125,47 @@ mod tests {
         let mut stable = Stability::default();
         assert!(stable.received(NodeId(1), Rank(2)).is_ok(), "before the announcement");
         assert!(stable.announced(ME, announced(1, &[0, 1]), Delivery::Safe).is_ok());
-        assert!(stable.announced(ME, announced(2, &[1]), Delivery::Safe).is_ok());
-        assert_eq!(stable.next(), None, "the first is not with node 1");
+        assert!(stable.announced(ME, announced(2, &[1, 2]), Delivery::Safe).is_ok());
+        assert_eq!(next(&mut stable), None, "the first is not with node 1");
         assert!(stable.received(NodeId(1), Rank(1)).is_ok());
-        assert_eq!(stable.next(), Some(announced(1, &[0, 1])));
-        assert_eq!((stable.next(), stable.next()), (Some(announced(2, &[1])), None));
+        assert_eq!(next(&mut stable), Some(announced(1, &[0, 1])));
+        assert_eq!(next(&mut stable), None, "the second is not with node 2");
+        assert!(stable.received(NodeId(2), Rank(2)).is_ok());
+        assert_eq!((next(&mut stable), next(&mut stable)), (Some(announced(2, &[1, 2])), None));
+    }
+
+    #[test]
+    fn what_one_node_alone_executes_is_stamped_at_once_and_all_others_wait_until_it_is_there() {
+        let mut stable = Stability::default();
+        for (rank, receivers) in [(1, &[1][..]), (2, &[1]), (3, &[2]), (4, &[2])] {
+            assert!(stable.announced(ME, announced(rank, receivers), Delivery::Safe).is_ok());
+        }
+        assert_eq!(next(&mut stable), Some(announced(1, &[1])));
+        assert_eq!(next(&mut stable), Some(announced(2, &[1])), "without the first it is not there");
+        assert_eq!(next(&mut stable), None);
+        assert!(stable.received(NodeId(2), Rank(3)).is_ok());
+        assert_eq!(next(&mut stable), None, "node 2 has it, but node 1 may never execute what is before it");
+        assert!(stable.received(NodeId(1), Rank(1)).is_ok());
+        assert!((!stable.is_ahead(Rank(1)), stable.is_ahead(Rank(2))) == (true, true));
+        assert_eq!(next(&mut stable), None);
+        assert!(stable.received(NodeId(1), Rank(2)).is_ok());
+        assert!(stable.received(NodeId(1), Rank(2)).is_err(), "twice");
+        assert_eq!(next(&mut stable), Some(announced(3, &[2])));
+        assert_eq!(next(&mut stable), None, "node 2 is at another switch");
+    }
+
+    #[test]
+    fn no_more_are_stamped_ahead_than_a_sender_may_have_under_way() {
+        let mut stable = Stability::default();
+        for rank in 1..=MAX_UNEXECUTED as u64 {
+            assert!(stable.announced(ME, announced(rank, &[1]), Delivery::Safe).is_ok());
+            assert!(next(&mut stable).is_some());
+        }
+        let behind = MAX_UNEXECUTED as u64 + 1;
+        assert!(stable.announced(ME, announced(behind, &[1]), Delivery::Safe).is_ok(), "not too many wait");
+        assert_eq!(next(&mut stable), None);
+        assert!(stable.received(NodeId(1), Rank(1)).is_ok());
+        assert!(next(&mut stable).is_some());
     }
 
     #[test]
@@ -107,6 +188,7 @@ mod tests {
     fn agreed_ones_wait_for_nobody() {
         let mut stable = Stability::default();
         assert!(stable.announced(ME, announced(1, &[1]), Delivery::Agreed).is_ok());
-        assert_eq!(stable.next(), Some(announced(1, &[1])));
+        assert_eq!(next(&mut stable), Some(announced(1, &[1])));
+        assert!(!stable.is_ahead(Rank(1)));
     }
 }

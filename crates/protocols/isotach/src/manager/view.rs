@@ -70,12 +70,22 @@ impl TokenManager {
         let carried = self.neighbours.iter().flat_map(|neighbour| neighbour.carried());
         let known: BTreeSet<Ordered> = known.into_iter().chain(carried).collect();
         let nodes = core::mem::take(&mut self.nodes);
+        let is_ahead = |ordered: &Ordered| {
+            nodes.get(&ordered.sender).is_some_and(|sender| sender.stable.is_ahead(ordered.rank))
+        };
+        // Those that their only receivers may lack: nobody has executed them.
+        let ahead: BTreeSet<Ordered> = known
+            .iter()
+            .chain(nodes.values().flat_map(|node| &node.markers))
+            .copied()
+            .filter(is_ahead)
+            .collect();
         let goes_on = |node: &NodeId| next.switch_of(*node).is_some();
         let staying = nodes.into_iter().filter(|(node, _)| goes_on(node));
         let farewell = |(node, attached): (NodeId, super::Attached)| {
             let mut lane = attached.lane;
             let known: BTreeSet<Ordered> = known.iter().copied().chain(attached.markers).collect();
-            let mut known: Vec<Ordered> = known.into_iter().collect();
+            let mut known: Vec<Ordered> = known.difference(&ahead).copied().collect();
             if seeded!(self.config, FarewellLeftOut) {
                 known.clear();
             }

@@ -190,7 +190,11 @@ impl Node {
         let own = self.own.iter().filter(|(_, own)| own.is_announced && own.place.is_none());
         let own = own.map(|(rank, _)| part(me, *rank));
         let arrived = self.arrived.keys().map(|(sender, rank)| part(*sender, *rank));
-        for ordered in self.told.all().chain(executed).chain(own).chain(arrived) {
+        // What it was told and lacks is for this node alone, and executed by nobody.
+        let lacked: BTreeSet<Ordered> =
+            self.order.iter().filter(|next| !self.is_here(next)).copied().collect();
+        let told = self.told.all().filter(|ordered| !lacked.contains(ordered));
+        for ordered in told.chain(executed).chain(own).chain(arrived) {
             // A manager that says two things of one isochron is believed the first.
             let _ = known.add(ordered);
         }
@@ -302,7 +306,10 @@ impl Node {
     /// Keeps the prefix until the view begins. False if this node cannot execute it, as it lacks something: then its program is told what.
     fn hold(&mut self, prefix: Vec<Ordered>) -> bool {
         let Some(change) = &self.change else { return false };
-        if let Some(missing) = self.order.iter().find(|next| !self.is_here(next)) {
+        let is_executed: BTreeSet<_> = prefix.iter().map(|ordered| (ordered.sender, ordered.rank)).collect();
+        let is_lacked =
+            |next: &&Ordered| is_executed.contains(&(next.sender, next.rank)) && !self.is_here(next);
+        if let Some(missing) = self.order.iter().find(is_lacked) {
             let refusal = Refusal::LacksPart { sender: missing.sender, rank: missing.rank };
             let token = change.token;
             self.change = None;

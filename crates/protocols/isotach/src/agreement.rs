@@ -18,6 +18,8 @@ use std::collections::{BTreeSet, VecDeque};
 const PAUSE: Span = Span::from_millis(2);
 /// How often it becomes longer.
 const MAX_DOUBLINGS: u32 = 8;
+/// How long a node that reaches too few waits for what these have heard of a later view.
+const PATIENCE: Span = Span::from_millis(200);
 
 /// What became of an agreement.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -58,6 +60,8 @@ pub(crate) struct Agreement {
     proposal: Option<Proposal>,
     refusals: u32,
     retry_at: Option<Time>,
+    /// Until when it waits as it reaches too few.
+    patient_until: Option<Time>,
     leaving: BTreeSet<NodeId>,
     has_ended: bool,
     /// To whom what is to be said.
@@ -93,6 +97,7 @@ impl Agreement {
             proposal: None,
             refusals: 0,
             retry_at: None,
+            patient_until: None,
             leaving: BTreeSet::new(),
             has_ended: false,
             said: VecDeque::new(),
@@ -105,7 +110,7 @@ impl Agreement {
     }
 
     pub(crate) fn deadline(&self) -> Option<Time> {
-        self.retry_at
+        [self.retry_at, self.patient_until].into_iter().flatten().min()
     }
 
     /// Whose process a node is of: a token manager's, of the node that it stands beside.
@@ -160,10 +165,8 @@ impl Agreement {
     }
 
     pub(crate) fn wake(&mut self, now: Time) {
-        if self.retry_at.is_some_and(|at| at <= now) {
-            self.retry_at = None;
-            self.think(now);
-        }
+        self.retry_at.take_if(|at| *at <= now);
+        self.think(now);
     }
 
     /// Another node of the view says something.
@@ -258,7 +261,7 @@ impl Agreement {
         let nodes: BTreeSet<NodeId> = self.topology.nodes().chain(topology.nodes()).collect();
         (self.base, self.topology) = (view, topology);
         (self.promised, self.accepted, self.proposal) = (Ballot::default(), None, None);
-        (self.retry_at, self.refusals) = (None, 0);
+        (self.retry_at, self.patient_until, self.refusals) = (None, None, 0);
         self.accused.clear();
         self.told.clear();
         let agreed = AgreeStep::Agreed(self.topology.clone());
@@ -268,14 +271,27 @@ impl Agreement {
             .for_each(|node| self.said.push_back((node, view, agreed.clone())));
         if self.has(self.me) {
             self.outcomes.push_back(Outcome::Agreed(view, self.topology.clone()));
-        } else {
+        } else if !self.has_ended {
             self.end(Outcome::LeftBehind(view));
         }
     }
 
     fn end(&mut self, outcome: Outcome) {
-        if !core::mem::replace(&mut self.has_ended, true) {
-            self.outcomes.push_back(outcome);
+        self.outcomes.push_back(outcome);
+        self.retire();
+    }
+
+    /// This node begins no view any more, and goes on answering: the others are to go on without it.
+    pub(crate) fn retire(&mut self) {
+        self.has_ended = true;
+        (self.proposal, self.retry_at, self.patient_until) = (None, None, None);
+        self.tell_of_retirement();
+    }
+
+    fn tell_of_retirement(&mut self) {
+        if self.has(self.me) && self.told.insert(self.me) {
+            let others: Vec<NodeId> = self.topology.nodes().filter(|node| *node != self.me).collect();
+            others.into_iter().for_each(|node| self.say(node, AgreeStep::Suspects(vec![self.me])));
         }
     }
 
@@ -290,21 +306,21 @@ impl Agreement {
     fn think(&mut self, now: Time) {
         let mut base = None;
         while base.replace(self.base) != Some(self.base) {
-            self.consider();
+            self.consider(now);
             self.speak_to_self(now);
         }
     }
 
     /// Tells of suspects, and proposes if it is this node's turn.
-    fn consider(&mut self) {
+    fn consider(&mut self, now: Time) {
         if self.has_ended {
-            return;
+            return self.tell_of_retirement();
         }
         // Who wanted to end, as this node does, and is not there any more, has ended in order.
         let has_left = |node: &NodeId| self.leaving.contains(&self.me) && self.leaving.contains(node);
         let is_reached = |node: &NodeId| !self.lost.contains(node) || has_left(node);
         let reached: BTreeSet<NodeId> = self.topology.nodes().filter(is_reached).collect();
-        if !is_quorum(&self.topology, &reached) {
+        if self.is_too_few(now, &reached) {
             return self.end(Outcome::Minority(self.base, reached.len(), self.topology.nodes().count()));
         }
         let suspects = self.suspects();
@@ -322,6 +338,15 @@ impl Agreement {
         if !suspects.is_empty() && lowest == Some(self.me) && is_idle {
             self.propose();
         }
+    }
+
+    /// Whether so few of the view are reached that others may agree on another one, and have told nothing of that for long enough.
+    fn is_too_few(&mut self, now: Time, reached: &BTreeSet<NodeId>) -> bool {
+        if is_quorum(&self.topology, reached) {
+            self.patient_until = None;
+            return false;
+        }
+        *self.patient_until.get_or_insert(now + PATIENCE) <= now
     }
 
     fn propose(&mut self) {

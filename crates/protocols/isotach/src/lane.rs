@@ -51,6 +51,12 @@ impl Lane {
         self.parts.clear();
     }
 
+    /// Drops all but frames of one kind.
+    pub(crate) fn keep_only(&mut self, kind: Kind) {
+        self.ahead.retain(|frame| frame.kind == kind);
+        self.parts.clear();
+    }
+
     /// There may be room.
     pub(crate) fn unblock(&mut self) {
         self.is_blocked = false;

@@ -37,6 +37,17 @@ fn of_two_that_cannot_reach_each_other_one_is_left_behind() {
     all_hold(0..100, run_with_parted);
 }
 
+/// Nodes that said they were too few while what made them enough was on its way, and one that was never told that it is left behind.
+#[test]
+fn who_reaches_few_waits_for_news_and_who_is_left_behind_is_told() {
+    for seed in [975, 2238, 3125, 6980] {
+        all_hold(seed..seed + 1, run_with_ends);
+    }
+    for seed in [3303, 5352, 17_223] {
+        all_hold(seed..seed + 1, run_with_parted);
+    }
+}
+
 #[test]
 #[ignore = "takes minutes: make explore"]
 fn many_runs_hold() {

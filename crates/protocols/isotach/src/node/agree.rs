@@ -127,6 +127,7 @@ impl Node {
             return;
         }
         self.outgoing.tell(ENDED, Token(0), encode_to_vec(&why));
+        self.agreement.iter_mut().for_each(Agreement::retire);
         (self.change, self.held, self.is_agreed) = (None, None, false);
         let own = core::mem::take(&mut self.own).into_values().map(|own| own.token);
         let held_back = core::mem::take(&mut self.held_back).into_iter().map(|frame| frame.token);

@@ -1,12 +1,12 @@
 //! What a node sends, and what waits for room.
 
-use crate::codec::{ANNOUNCE, Announced, Batch, RECEIVED, write_announced};
+use crate::codec::{AGREE, ANNOUNCE, Announced, Batch, RECEIVED, write_announced};
 use crate::lane::Lane;
 use crate::limits::ANNOUNCEMENT_BYTES;
 use crate::logical_time::{Rank, View};
 use quintet_contract::{Address, Bytes, Kind, NodeId, Outbox, OwnedFrame, Token};
 use quintet_wire::registry::PORT_ISOTACH;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Ways to all whom a node sends something.
 #[derive(Debug)]
@@ -102,10 +102,21 @@ impl Outgoing {
         self.announcements = Batch::default();
     }
 
-    /// Begins a view, with its manager and nodes: nothing waits any more for nodes that are none of it.
-    pub(super) fn begin_view(&mut self, manager: Address, is_node: impl Fn(NodeId) -> bool) {
+    /// Begins a view, with its manager and nodes: for who is none of it nothing waits any more but what it has to hear of the agreement, if it is there.
+    pub(super) fn begin_view(
+        &mut self,
+        manager: Address,
+        is_node: impl Fn(NodeId) -> bool,
+        gone: &BTreeSet<Address>,
+    ) {
         self.manager = manager;
-        self.lanes.retain(|to, _| to.port != PORT_ISOTACH || is_node(to.node));
+        self.lanes.retain(|to, lane| {
+            if to.port != PORT_ISOTACH || is_node(to.node) {
+                return true;
+            }
+            lane.keep_only(AGREE);
+            !lane.is_empty() && !gone.contains(to)
+        });
         self.forget_view();
     }
 

@@ -48,7 +48,8 @@ impl Node {
         self.refuse_plain(left, &Refusal::ViewChanged(view));
         self.config.isonet = Arc::new(self.config.isonet.among(topology));
         let nodes: BTreeSet<NodeId> = self.config.isonet.topology().nodes().collect();
-        self.outgoing.begin_view(self.manager_of(self.config.me), |node| nodes.contains(&node));
+        let manager = self.manager_of(self.config.me);
+        self.outgoing.begin_view(manager, |node| nodes.contains(&node), &self.gone);
         (self.shared, self.passed, self.last_marker, self.halt) = (None, None, None, None);
         (self.asked, self.is_frozen, self.left) = (None, false, Left::default());
         self.told.clear();

@@ -94,7 +94,7 @@ impl World {
     /// A node and the token manager beside it, or a token manager by itself.
     fn end_process(&mut self, of: NodeId) -> Result<(), Found> {
         let node = NodeId(of.0.checked_sub(MANAGERS).unwrap_or(of.0));
-        let both: Vec<Address> = [node_at(node), manager_at(beside(node)), manager_at(of)]
+        let both: BTreeSet<Address> = [node_at(node), manager_at(beside(node)), manager_at(of)]
             .into_iter()
             .filter(|at| self.net.everybody().contains(at))
             .collect();
@@ -105,6 +105,7 @@ impl World {
         let managers = both.iter().filter_map(|at| self.net.managers.get(&at.node));
         self.managers_lost_in.extend(managers.map(|manager| manager.view()));
         let mut held = Vec::new();
+        self.net.is_ending = true;
         for at in &both {
             self.net.crash(at.node);
             self.programs.remove(&at.node);
@@ -124,6 +125,7 @@ impl World {
             self.net.tell_down(at, gone, &mut self.random);
         }
         held.into_iter().for_each(|held| self.net.let_go(held));
+        self.net.is_ending = false;
         Ok(())
     }
 

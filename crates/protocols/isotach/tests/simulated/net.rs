@@ -24,6 +24,9 @@ pub(crate) const fn manager_at(node: NodeId) -> Address {
 /// The token manager in the process of node `n` is this node and `n`.
 pub(crate) const MANAGERS: u16 = 1000;
 
+/// A node that is to be woken later waits for others, and not for its turn.
+const PATIENCE: Time = Time(200_000_000);
+
 type Way = (Address, Address);
 
 #[derive(Default)]
@@ -41,6 +44,8 @@ pub(crate) struct Net {
     refused_per_million: u32,
     /// Who cannot reach whom, though both are there.
     apart: BTreeSet<(NodeId, NodeId)>,
+    /// Somebody has ended, and not all have heard so, nor what that one sent last.
+    pub(crate) is_ending: bool,
 }
 
 /// What may happen next.
@@ -174,7 +179,10 @@ impl Net {
         events.extend(self.full.iter().copied().map(Event::HasRoom));
         let woken = self.managers.iter().filter(|(_, manager)| manager.deadline().is_some());
         events.extend(woken.map(|(node, _)| Event::Wakes(manager_at(*node))));
-        let woken = self.nodes.iter().filter(|(_, node)| node.deadline().is_some());
+        // Who waits for long hears first what is on its way.
+        let is_quiet = events.is_empty() && !self.is_ending;
+        let is_woken = |node: &Node| node.deadline().is_some_and(|at| is_quiet || at < PATIENCE);
+        let woken = self.nodes.iter().filter(|(_, node)| is_woken(node));
         events.extend(woken.map(|(node, _)| Event::Wakes(node_at(*node))));
         if events.is_empty() {
             return false;

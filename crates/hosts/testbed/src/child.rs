@@ -5,7 +5,9 @@ use crate::role::{ARGUMENT, PARENT};
 use crate::testbed::{Machine, TestbedError};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process, pidfd_open, waitid,
+};
 use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::path::Path;
@@ -121,12 +123,21 @@ impl Child {
         input.flush()
     }
 
-    /// Stops it where it is, until [`Child::thaw`].
+    /// Stops it where it is, until [`Child::thaw`], and waits until all its threads have stopped: after the signal alone they may go on for a while.
     ///
     /// # Errors
     /// It has ended.
     pub fn freeze(&self) -> io::Result<()> {
-        self.signal(Signal::STOP)
+        self.signal(Signal::STOP)?;
+        let stopped = WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        loop {
+            match waitid(WaitId::Pid(self.pid()), stopped) {
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(errno.into()),
+                Ok(status) if status.is_some_and(|status| status.stopped()) => return Ok(()),
+                Ok(_) => return Err(Errno::SRCH.into()),
+            }
+        }
     }
 
     /// Lets it go on.

@@ -2,6 +2,8 @@
 
 # Schedules of each placement of the tuple space that `make explore` tries (1000000 for a long run); those of the membership are named by QUINTET_SEEDS=FIRST..END.
 SCHEDULES = 100000
+# How often `make kill` kills or stops a member of an isonet.
+KILLS = 500
 # Where `make install-c` installs.
 PREFIX = /usr/local
 
@@ -66,9 +68,10 @@ explore: ## Random schedules and faults against the protocols, in the simulator:
 	cargo test --release --quiet -p quintet-replicated --test simulated -- --ignored
 	cargo test --release --quiet -p quintet-isotach --all-features --test simulated -- --ignored
 
-kill: ## Servers, leaders and agents killed, machines cut off, under clients, again and again: all that was acknowledged is there once; takes long
+kill: ## Servers, leaders and agents killed, machines cut off, under clients, members of isonets killed and stopped, again and again: all that was acknowledged is there once, in one order; takes long
 	@.ci/setup
 	cargo test --release --quiet -p quintet-cli --test commands -- --ignored logged:: replicated:: kept_space
+	QUINTET_KILLS=$(KILLS) cargo test --release --quiet -p quintet-cli --test commands -- --ignored --nocapture isotach::
 
 mutants: ## The protocols with a small mistake each: tests and schedules have to find it; takes hours
 	@.ci/setup

@@ -3,6 +3,7 @@
 use crate::commands::supervise_child::supervised;
 use crate::connection::refused;
 use quintet::Error;
+use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsString;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
@@ -36,6 +37,15 @@ impl Companion {
     /// Its number.
     pub(crate) fn process(&self) -> u32 {
         self.0.id()
+    }
+
+    /// Sends it a signal.
+    ///
+    /// # Errors
+    /// It has ended.
+    pub(crate) fn signal(&self, signal: Signal) -> Result<(), Error> {
+        kill_process(Pid::from_child(&self.0), signal)
+            .map_err(|errno| refused("signal another process of this program")(errno.into()))
     }
 
     /// What it listens to, if it does. Given once.

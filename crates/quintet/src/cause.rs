@@ -43,6 +43,22 @@ pub enum Cause {
     BadFile,
     /// A replay or a check found a difference.
     Mismatch,
+    /// Members of an isonet have ended.
+    Isonet(IsonetCause),
+}
+
+/// What the end of members of an isonet means for an isochron.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum IsonetCause {
+    /// The members that are left went on to a view without who has ended before the isochron was executed. Nothing of it happened at any of them: begin it again.
+    ViewChanged,
+    /// So few members are left that as many could go on elsewhere: this one executes nothing more. What was under way may have been executed.
+    Minority,
+    /// The others went on without this member, which they could not reach: it executes nothing more. What was under way may have been executed.
+    LeftBehind,
+    /// This member lacks a part of what the others have executed, as isochrons do not wait for all parts with [`Delivery::Agreed`](crate::Delivery::Agreed): it executes nothing more.
+    LacksPart,
 }
 
 /// How the other side is gone.
@@ -136,6 +152,9 @@ impl Cause {
             Cause::AddressInUse => Code::AddressInUse,
             Cause::BadFile => Code::BadFile,
             Cause::Mismatch => Code::Mismatch,
+            Cause::Isonet(IsonetCause::ViewChanged) => Code::PeerDied,
+            Cause::Isonet(IsonetCause::Minority) => Code::Unreachable,
+            Cause::Isonet(IsonetCause::LeftBehind | IsonetCause::LacksPart) => Code::PeerSilent,
         }
     }
 }

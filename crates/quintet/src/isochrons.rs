@@ -5,19 +5,24 @@ mod error;
 mod handlers;
 mod host;
 mod isochron;
+mod links;
 mod maker;
 mod meeting;
 mod plain;
+mod views;
 
 pub use handlers::Received;
 pub use host::Isonet;
+pub use views::PresentView;
+
 pub use isochron::{Executed, Isochron, PendingIsochron};
 pub use maker::IsochronMaker;
 pub use plain::{PendingPlain, PlainReceived};
 
 use crate::stack::{IsotachConfig, token_manager_node};
 use crate::{Code, Error, Job, Lab, LinkAddress, LinkConfig, Recorder};
-use host::{Host, Places, Program};
+use host::{Host, Program};
+use links::{Links, Places};
 use meeting::Meeting;
 use quintet_contract::NodeId;
 use quintet_isotach::limits::MAX_VALUE_BYTES;
@@ -28,7 +33,11 @@ use std::time::{Duration, Instant};
 
 /// Members of an isonet, at most: each has a link to every other.
 pub const MAX_MEMBERS: u16 = 256;
-/// How long a member waits for the others, unless it says otherwise.
+/// A member that was not heard for so long is asked for a sign of life, unless the links say otherwise.
+const KEEP_ALIVE: Duration = Duration::from_millis(250);
+/// A member of which nothing is heard for this long is gone, unless the links say otherwise.
+const SILENCE: Duration = Duration::from_secs(1);
+/// How long a member waits for the others to come, unless it says otherwise.
 const JOIN_LIMIT: Duration = Duration::from_secs(30);
 
 /// What a process says of an isonet before it joins. Made by [`Lab::isochrons`].
@@ -96,7 +105,12 @@ impl IsonetBuilder {
             delivery: Delivery::default(),
             keeps_witness: false,
             listens_at: None,
-            link: LinkConfig::default(),
+            link: LinkConfig {
+                keep_alive: KEEP_ALIVE,
+                silence_limit: SILENCE,
+                resume_window: SILENCE,
+                ..LinkConfig::default()
+            },
             limit: JOIN_LIMIT,
             recorder: None,
             wrong: None,
@@ -168,13 +182,20 @@ impl IsonetBuilder {
         IsonetBuilder { keeps_witness: true, ..self }
     }
 
-    /// Where this member listens for others, and member 0 beside it for its token manager: at the path with `.1` behind it, or at the next port. Without it: shared
+    /// Where this member listens for others, and beside it for a token manager, which the view's lowest member has: at the path with `.1` behind it, or at the next port. Without it: shared
     /// memory, in a folder of its own, for members on one machine.
     pub fn listen_at(self, address: impl Into<LinkAddress>) -> Self {
         IsonetBuilder { listens_at: Some(address.into()), ..self }
     }
 
-    /// How the links are used. A member whose TCP or TLS link is cut is gone after [`LinkConfig::resume_window`]; one that ends on this machine, at once.
+    /// Tells of each view that begins after the first, on the thread that executes isochrons, before anything of it is executed: it must not wait.
+    pub fn on_view(mut self, told: impl FnMut(&PresentView) + Send + 'static) -> Self {
+        self.program.on_view.push(Box::new(told));
+        self
+    }
+
+    /// How the links are used. A member that ends on this machine is gone at once; one whose TCP or TLS link is cut, after [`LinkConfig::resume_window`], and one of which
+    /// nothing is heard, which may be in a handler that computes for long, after [`LinkConfig::silence_limit`]. Without this: as the default, and a second for both.
     pub fn link(self, link: LinkConfig) -> Self {
         IsonetBuilder { link, ..self }
     }
@@ -206,12 +227,18 @@ impl IsonetBuilder {
         }
         let (me, members) = part_of(self.member)?;
         let isonet = shared(members, &self.variables, self.delivery)?;
-        let config =
-            IsotachConfig { me: NodeId(me), view: View(1), isonet, keeps_witness: self.keeps_witness };
-        let places = Places::listen(self.listens_at, me == 0)?;
+        let config = IsotachConfig {
+            me: NodeId(me),
+            view: View(1),
+            isonet,
+            agrees: true,
+            keeps_witness: self.keeps_witness,
+        };
+        let places = Places::listen(self.listens_at)?;
         let meeting = Meeting { lab: &self.lab, name: &self.name, me, members, until };
         let met = meeting.hold(&meeting::describe(&config.isonet), &places)?;
-        Host::start(config, self.program, places, met, self.link, self.recorder.as_ref(), until)
+        let links = Links { met, link: self.link, recorder: self.recorder, until };
+        Host::start(config, self.program, places, links)
     }
 }
 

@@ -77,7 +77,7 @@ mod trace;
 mod watch;
 
 pub use begin::Begin;
-pub use cause::{Cause, Limit, PeerGone, Refused, Size};
+pub use cause::{Cause, IsonetCause, Limit, PeerGone, Refused, Size};
 pub use collect::Collection;
 pub use connect_config::ConnectConfig;
 pub use error::Error;
@@ -88,7 +88,7 @@ pub use group::Group;
 pub use identity::{identified, identity};
 pub use isochrons::{
     Executed, Isochron, IsochronMaker, Isonet, IsonetBuilder, MAX_MEMBERS, PendingIsochron, PendingPlain,
-    PlainReceived, Received,
+    PlainReceived, PresentView, Received,
 };
 pub use job::Job;
 pub use kept_spaces::{KeptSpace, KeptSpaces};

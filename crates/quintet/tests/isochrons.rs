@@ -4,12 +4,12 @@
 
 use quintet::isotach::{Run, View, check};
 use quintet::{
-    Code, Error, Isonet, IsonetBuilder, Lab, LinkAddress, NodeId, Recorder, ServeConfig, Server, Variable,
-    stack,
+    Cause, Code, Error, Isonet, IsonetBuilder, IsonetCause, Lab, LinkAddress, LinkConfig, NodeId, Recorder,
+    ServeConfig, Server, Variable, stack,
 };
 use quintet_simulate::replay;
 use quintet_testbed::{Program, TempDir, argument};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::Path;
 use std::sync::{Arc, Mutex, mpsc};
@@ -46,7 +46,8 @@ impl Job {
         let of = u16::try_from(self.labs.len()).unwrap();
         let member = |(me, lab): (usize, &Lab)| {
             let me = u16::try_from(me).unwrap();
-            with(me, lab.isochrons("test").member(me, of).limit(LONG)).join()
+            let patient = LinkConfig { silence_limit: LONG, ..LinkConfig::default() };
+            with(me, lab.isochrons("test").member(me, of).limit(LONG).link(patient)).join()
         };
         let member = &member;
         thread::scope(|scope| {
@@ -115,7 +116,7 @@ fn all_members_are_told_the_same_in_the_same_order_and_their_witness_is_one_orde
     assert_eq!(logs[1], logs[2]);
     let run = Run {
         said: members.iter().map(|one| (NodeId(one.member()), one.take_witness())).collect(),
-        views: BTreeMap::from([(View(1), members[0].shape())]),
+        views: members[0].views(),
         gone: BTreeSet::new(),
         has_ended: true,
     };
@@ -300,23 +301,37 @@ fn a_handler_may_end_its_member_and_says_why() {
 }
 
 #[test]
-fn who_leaves_before_the_others_is_named_by_all_of_them() {
+fn who_leaves_before_the_others_is_missed_and_the_others_go_on() {
     let job = Job::of(3);
-    let mut members = job.join(|_, builder| builder.variable(X, 8));
+    let (told, views) = mpsc::channel();
+    let mut members = job.join(|me, builder| {
+        let told = told.clone();
+        let tell = move |view: &quintet::PresentView| drop(told.send((me, view.clone())));
+        builder.variable(X, 8).keep_witness().on_view(tell)
+    });
     write(&members[2], X, 3);
-    drop(members.pop());
-    for member in &members {
-        let error = loop {
-            let Ok(mut isochron) = member.isochron() else { break member.isochron().err().unwrap() };
-            isochron.write(X, vec![1; 8]).unwrap();
-            if let Err(error) = isochron.execute() {
-                break error;
-            }
-        };
-        assert!(error.code() == Code::PeerDied && error.text().contains("member 2"), "{error}");
+    let left = members.pop().unwrap();
+    let before = left.take_witness();
+    drop(left);
+    for _ in 0..2 {
+        let (_, view) = views.recv_timeout(LONG).expect("the next view begins");
+        assert_eq!((view.view, view.members), (View(2), vec![0, 1]));
     }
-    let closed = close(&members);
-    assert!(closed.iter().all(|closed| closed.as_ref().unwrap_err().code() == Code::PeerDied), "{closed:?}");
+    write(&members[1], X, 4);
+    assert_eq!((read(&members[0], X), members[0].view().members), (4, vec![0, 1]));
+    let mut gone = members[0].isochron().unwrap();
+    let refused = gone.send(2, 7, vec![]).unwrap_err();
+    assert!(refused.code() == Code::BadValue && refused.text().contains("node 2"), "{refused}");
+    gone.abandon();
+    assert!(close(&members).into_iter().all(|closed| closed.is_ok()));
+    let said = members.iter().map(|one| (NodeId(one.member()), one.take_witness()));
+    let run = Run {
+        said: said.chain([(NodeId(2), before)]).collect(),
+        views: members[0].views(),
+        gone: BTreeSet::from([NodeId(2)]),
+        has_ended: true,
+    };
+    assert_eq!(check(&run), Ok(()));
 }
 
 #[test]
@@ -386,46 +401,67 @@ fn members_and_their_token_manager_replay_also_over_tcp() {
     assert!(replayed.steps > 60, "{replayed:?}");
 }
 
-/// What a process of the next test does: it joins, writes until a member is gone, and says who. It stays until it is killed, as its own end would be told to the others.
-fn write_until_a_member_is_gone(argument: &str) -> ! {
+/// What a process of the next test does: it joins, counts in a variable of all, says which views begin, and closes when it is told to.
+fn count_through_views(argument: &str) -> ! {
     let (me, space) = argument.split_once(' ').unwrap();
     let lab = Lab::connect(Path::new(space), 0, LONG).unwrap();
-    let member = lab.isochrons("processes").member(me.parse().unwrap(), 3).variable(X, 8).join().unwrap();
+    let tell = |view: &quintet::PresentView| println!("view of {:?}.", view.members);
+    // None is missed that waits for a processor.
+    let patient = LinkConfig { silence_limit: LONG, ..LinkConfig::default() };
+    let builder = lab.isochrons("processes").member(me.parse().unwrap(), 5).variable(X, 8).link(patient);
+    let member = builder.on_view(tell).join().unwrap();
     println!("joined");
-    let write = || {
-        let mut isochron = member.isochron()?;
-        isochron.write(X, vec![0; 8])?;
-        isochron.execute()
-    };
-    let error = loop {
-        if let Err(error) = write() {
-            break error;
+    loop {
+        let mut isochron = member.isochron().unwrap_or_else(|error| end_with(&error));
+        isochron.read(X).unwrap();
+        isochron.write(X, vec![1; 8]).unwrap();
+        match isochron.execute() {
+            Ok(_) => {}
+            Err(error) if error.cause() == &Cause::Isonet(IsonetCause::ViewChanged) => println!("again"),
+            Err(error) => end_with(&error),
         }
-    };
-    println!("{error}");
+    }
+}
+
+fn end_with(error: &Error) -> ! {
+    println!("stopped by {:?}: {error}", error.cause());
     loop {
         thread::park();
     }
 }
 
+/// Members 1 and then 0, with the token manager, are killed, and the others go on; of those that are left a third is too much.
 #[test]
-fn processes_are_told_who_was_killed() {
-    const NAME: &str = "processes_are_told_who_was_killed";
+fn processes_go_on_without_who_is_killed_until_they_are_too_few() {
+    const NAME: &str = "processes_go_on_without_who_is_killed_until_they_are_too_few";
     if let Some(argument) = argument() {
-        write_until_a_member_is_gone(&argument);
+        count_through_views(&argument);
     }
     let dir = TempDir::new().unwrap();
     let space = dir.join("space");
     let _server = Server::start(&space, &ServeConfig::default()).unwrap();
     let program = |me| Program::this_test(NAME, format!("{me} {}", space.display())).unwrap();
     let member = |me| program(me).env("TMPDIR", dir.path()).spawn().unwrap();
-    let mut members: Vec<_> = (0..3).map(member).collect();
+    let mut members: Vec<_> = (0..5).map(member).collect();
     for member in &members {
         member.output().wait_for("joined", LONG).expect("it joins");
     }
+    let hear = |members: &[quintet_testbed::Child], who: &[usize], what: &str| {
+        for member in who {
+            let said = members[*member].output().wait_for(what, LONG);
+            assert!(said.is_some(), "{member}: {}", members[*member].output().text());
+        }
+    };
     members[1].kill().unwrap();
-    for survivor in [0, 2] {
-        let said = members[survivor].output().wait_for("the other side died: member 1 ", LONG);
-        assert!(said.is_some(), "{}", members[survivor].output().text());
+    hear(&members, &[0, 2, 3, 4], "view of [0, 2, 3, 4].");
+    members[0].kill().unwrap();
+    hear(&members, &[2, 3, 4], "view of [2, 3, 4].");
+    // Neither can agree on anything while both stand still.
+    for member in [2, 3] {
+        members[member].freeze().unwrap();
     }
+    for member in [2, 3] {
+        members[member].kill().unwrap();
+    }
+    hear(&members, &[4], "stopped by Isonet(Minority): nobody answers at that address: 1 of the 3 members");
 }

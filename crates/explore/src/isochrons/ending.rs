@@ -59,7 +59,7 @@ fn forget_what_is_lost(run: &mut Run) -> Result<bool, Broken> {
                 Witnessed::Executed { place, sender, rank } => _ = places.insert((*sender, *rank), *place),
                 Witnessed::Completed { place, rank, .. } => _ = places.insert((*node, *rank), *place),
                 Witnessed::Lost { rank } => _ = lost.insert((*node, *rank)),
-                Witnessed::Submitted { .. } => {}
+                Witnessed::Submitted { .. } | Witnessed::Received { .. } => {}
             }
         }
     }
@@ -69,7 +69,9 @@ fn forget_what_is_lost(run: &mut Run) -> Result<bool, Broken> {
             let (isochron, place) = match one {
                 Witnessed::Executed { place, sender, rank } => ((*sender, *rank), place),
                 Witnessed::Completed { place, rank, .. } => ((*node, *rank), place),
-                Witnessed::Submitted { .. } | Witnessed::Lost { .. } => return true,
+                Witnessed::Submitted { .. } | Witnessed::Received { .. } | Witnessed::Lost { .. } => {
+                    return true;
+                }
             };
             let is_known = !lost.contains(&isochron) && places.get(&isochron).is_none_or(|at| at == place);
             contradicted = contradicted.or((!is_known).then_some((*node, isochron)));

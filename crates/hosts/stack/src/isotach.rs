@@ -51,6 +51,9 @@ pub struct IsotachConfig {
     pub view: View,
     /// What all nodes know.
     pub isonet: Arc<Isonet>,
+    /// Whether the nodes agree by themselves on the next view, when one of them ends. Each of them can then have a token manager beside it
+    /// ([`token_manager_beside`]).
+    pub agrees: bool,
     /// Whether it keeps what it executed, for a checker.
     pub keeps_witness: bool,
 }
@@ -76,7 +79,17 @@ pub const fn token_manager_node(switch: usize) -> NodeId {
     NodeId((MAX_NODES + switch) as u16)
 }
 
-/// The configuration's node of an isonet at its port, which asks all other nodes and the manager of its switch.
+/// The node of the token manager in the process of a node of an isonet, where each node can have one.
+///
+/// # Panics
+/// There are no more nodes than [`MAX_NODES`].
+#[must_use]
+pub const fn token_manager_beside(node: NodeId) -> NodeId {
+    assert!((node.0 as usize) < MAX_NODES, "an isonet has MAX_NODES at most");
+    NodeId(MAX_NODES as u16 + node.0)
+}
+
+/// The configuration's node of an isonet at its port, which asks all other nodes and the manager of its switch; or the managers that nodes can have beside them.
 ///
 /// # Panics
 /// The configuration has none, or its topology has not the node.
@@ -85,9 +98,13 @@ pub fn isotach_node(config: &StackConfig) -> Placed<Node> {
     let isotach = config.isotach.as_ref().expect("the node is one of an isonet");
     let topology = isotach.isonet.topology();
     let switch = topology.switch_of(isotach.me).expect("a node is at a switch");
-    let manager = Address { node: topology.switches()[switch].manager, port: PORT_TOKEN_MANAGER };
+    let managers: Vec<NodeId> = match isotach.agrees {
+        true => topology.nodes().map(token_manager_beside).collect(),
+        false => vec![topology.switches()[switch].manager],
+    };
+    let managers = managers.into_iter().map(|node| Address { node, port: PORT_TOKEN_MANAGER });
     let others = topology.nodes().filter(|node| *node != isotach.me);
-    let asks = others.map(|node| Address { node, port: PORT_ISOTACH }).chain([manager]).collect();
+    let asks = others.map(|node| Address { node, port: PORT_ISOTACH }).chain(managers).collect();
     Placed { port: PORT_ISOTACH, kinds: ISOTACH, asks, services: &[], protocol: Node::new(isotach.config()) }
 }
 
@@ -134,7 +151,8 @@ impl IsotachConfig {
     fn config(&self) -> NodeConfig {
         let callers = Address { node: self.me, port: PORT_CALLERS };
         let config = NodeConfig::new(self.me, callers, self.view, Arc::clone(&self.isonet));
-        NodeConfig { keeps_witness: self.keeps_witness, ..config }
+        let managers_from = self.agrees.then_some(token_manager_beside(NodeId(0)));
+        NodeConfig { keeps_witness: self.keeps_witness, managers_from, ..config }
     }
 }
 
@@ -160,7 +178,13 @@ fn alone() -> Arc<Isonet> {
 }
 
 fn make_node(config: &StackConfig) -> Box<dyn Protocol> {
-    let alone = || IsotachConfig { me: NodeId(0), view: View(0), isonet: alone(), keeps_witness: false };
+    let alone = || IsotachConfig {
+        me: NodeId(0),
+        view: View(0),
+        isonet: alone(),
+        agrees: false,
+        keeps_witness: false,
+    };
     Box::new(Node::new(config.isotach.clone().unwrap_or_else(alone).config()))
 }
 
@@ -169,11 +193,12 @@ fn make_manager(config: &StackConfig) -> Box<dyn Protocol> {
     Box::new(TokenManager::new(config.token_manager.clone().unwrap_or_else(alone).config()))
 }
 
-/// Nothing where there is no node. Else node u16, view u32, whether it keeps a witness u8, and the isonet.
+/// Nothing where there is no node. Else node u16, view u32, whether nodes agree on views u8, whether it keeps a witness u8, and the isonet.
 fn encode_node(config: &StackConfig, to: &mut Vec<u8>) {
     let Some(isotach) = &config.isotach else { return };
     to.u16(isotach.me.0);
     to.u32(isotach.view.0);
+    to.u8(u8::from(isotach.agrees));
     to.u8(u8::from(isotach.keeps_witness));
     encode_isonet(&isotach.isonet, to);
 }
@@ -184,12 +209,13 @@ fn decode_node(config: &mut StackConfig, reader: &mut Reader<'_>) -> Result<(), 
         return Ok(());
     }
     let (me, view) = (NodeId(reader.u16()?), View(reader.u32()?));
+    let agrees = reader.flag("whether nodes agree on views")?;
     let keeps_witness = reader.flag("whether a witness is kept")?;
     let isonet = decode_isonet(reader)?;
     if isonet.topology().switch_of(me).is_none() {
         return Err(reader.invalid("node of an isonet", me.0, 2));
     }
-    config.isotach = Some(IsotachConfig { me, view, isonet, keeps_witness });
+    config.isotach = Some(IsotachConfig { me, view, isonet, agrees, keeps_witness });
     Ok(())
 }
 
@@ -266,7 +292,13 @@ mod tests {
     }
 
     fn member() -> StackConfig {
-        let isotach = IsotachConfig { me: NodeId(2), view: View(5), isonet: isonet(), keeps_witness: true };
+        let isotach = IsotachConfig {
+            me: NodeId(2),
+            view: View(5),
+            isonet: isonet(),
+            agrees: false,
+            keeps_witness: true,
+        };
         StackConfig { isotach: Some(isotach), ..server() }
     }
 
@@ -300,6 +332,10 @@ mod tests {
         };
         let node = [at(PORT_ISOTACH, &[0, 1]), at(PORT_TOKEN_MANAGER, &[1025])].concat();
         assert_eq!(isotach_node(&member()).asks, node);
+        let mut agrees = member();
+        agrees.isotach.as_mut().expect("it is one").agrees = true;
+        let nodes = [at(PORT_ISOTACH, &[0, 1]), at(PORT_TOKEN_MANAGER, &[1024, 1025, 1026])].concat();
+        assert_eq!(isotach_node(&agrees).asks, nodes);
         let switch = [at(PORT_ISOTACH, &[0, 1, 2]), at(PORT_TOKEN_MANAGER, &[1024])].concat();
         assert_eq!(token_manager(&manager()).asks, switch);
     }

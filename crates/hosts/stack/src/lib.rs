@@ -66,7 +66,7 @@ pub use config::{Liveness, StackConfig};
 pub use error::StackError;
 pub use isotach::{
     ISOTACH_NODE, IsotachConfig, TOKEN_MANAGER, TokenManagerConfig, isotach_node, member_of_isonet,
-    switch_of_isonet, token_manager, token_manager_node,
+    switch_of_isonet, token_manager, token_manager_beside, token_manager_node,
 };
 pub use kinds::kind_name;
 pub use service::{SERVICES, Service, class};

@@ -5,9 +5,7 @@ use crate::role::{ARGUMENT, PARENT};
 use crate::testbed::{Machine, TestbedError};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process, pidfd_open, waitid,
-};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process, pidfd_open, waitid};
 use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::path::Path;

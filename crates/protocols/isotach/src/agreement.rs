@@ -63,6 +63,8 @@ pub(crate) struct Agreement {
     /// Until when it waits as it reaches too few.
     patient_until: Option<Time>,
     leaving: BTreeSet<NodeId>,
+    /// Who has heard of all that they want to end.
+    informed: BTreeSet<NodeId>,
     has_ended: bool,
     /// To whom what is to be said.
     pub(crate) said: VecDeque<(NodeId, View, AgreeStep)>,
@@ -99,6 +101,7 @@ impl Agreement {
             retry_at: None,
             patient_until: None,
             leaving: BTreeSet::new(),
+            informed: BTreeSet::new(),
             has_ended: false,
             said: VecDeque::new(),
             outcomes: VecDeque::new(),
@@ -136,6 +139,9 @@ impl Agreement {
         if self.leaving.contains(&self.me) {
             self.say(node, AgreeStep::Leaves);
         }
+        if self.is_informed() {
+            self.say(node, AgreeStep::AllLeave);
+        }
         let step = self.proposal.as_ref().map(|mine| match &mine.topology {
             None => AgreeStep::Prepare(mine.ballot),
             Some(topology) => AgreeStep::Accept(mine.ballot, topology.clone()),
@@ -159,9 +165,25 @@ impl Agreement {
         self.think(now);
     }
 
-    /// Whether all nodes of a view want to end.
-    pub(crate) fn all_leave(&self, view: &Topology) -> bool {
-        view.nodes().all(|node| self.leaving.contains(&node))
+    /// Whether all nodes of a view want to end, and all who are there know it: nobody is missed who ends then. The first time that all want to, they are told.
+    pub(crate) fn may_end(&mut self, view: &Topology) -> bool {
+        if !self.is_informed() && view.nodes().all(|node| self.leaving.contains(&node)) {
+            self.informed.insert(self.me);
+            let others = view.nodes().filter(|node| *node != self.me);
+            self.said.extend(others.map(|node| (node, self.base, AgreeStep::AllLeave)));
+        }
+        self.is_over(view)
+    }
+
+    /// All want to end, and all who are there know it.
+    fn is_over(&self, view: &Topology) -> bool {
+        let is_told = |node: NodeId| self.informed.contains(&node) || self.lost.contains(&node);
+        self.is_informed() && view.nodes().all(is_told)
+    }
+
+    /// Whether this node has heard of all that they want to end.
+    fn is_informed(&self) -> bool {
+        self.informed.contains(&self.me)
     }
 
     pub(crate) fn wake(&mut self, now: Time) {
@@ -175,6 +197,7 @@ impl Agreement {
             AgreeStep::Agreed(topology) if base > self.base => self.adopt(base, topology),
             AgreeStep::Agreed(_) => {}
             AgreeStep::Leaves if self.has(from) => _ = self.leaving.insert(from),
+            AgreeStep::AllLeave if self.has(from) => _ = self.informed.insert(from),
             _ if base < self.base => self.tell_base(from, &step),
             _ if base > self.base || !self.has(from) => {}
             AgreeStep::Suspects(nodes) if !self.suspects().contains(&from) => {
@@ -210,7 +233,7 @@ impl Agreement {
             AgreeStep::Promise { ballot, accepted } => self.promised(from, ballot, accepted),
             AgreeStep::Accepted(ballot) => self.accepted(from, ballot),
             AgreeStep::Refused(ballot) => self.refused(now, ballot),
-            AgreeStep::Suspects(_) | AgreeStep::Agreed(_) | AgreeStep::Leaves => {}
+            AgreeStep::Suspects(_) | AgreeStep::Agreed(_) | AgreeStep::Leaves | AgreeStep::AllLeave => {}
         }
     }
 
@@ -316,11 +339,18 @@ impl Agreement {
         if self.has_ended {
             return self.tell_of_retirement();
         }
+        if self.is_informed() {
+            self.patient_until = None;
+        }
+        if self.is_over(&self.topology) {
+            return;
+        }
         // Who wanted to end, as this node does, and is not there any more, has ended in order.
         let has_left = |node: &NodeId| self.leaving.contains(&self.me) && self.leaving.contains(node);
         let is_reached = |node: &NodeId| !self.lost.contains(node) || has_left(node);
         let reached: BTreeSet<NodeId> = self.topology.nodes().filter(is_reached).collect();
-        if self.is_too_few(now, &reached) {
+        // All know that all end: whoever is gone has ended in order.
+        if !self.is_informed() && self.is_too_few(now, &reached) {
             return self.end(Outcome::Minority(self.base, reached.len(), self.topology.nodes().count()));
         }
         let suspects = self.suspects();

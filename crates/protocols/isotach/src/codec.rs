@@ -26,7 +26,7 @@
 //! | [`RECEIVED`] | 14 | node, the sender's manager | view u32, and to the end: sender u16, rank u64 |
 //! | [`CUT`] | 15 | node, node | view u32, next view u32, a [`CutStep`]: tag u8, 0 gather, 1 report, 2 prefix, 3 held, 4 begun; of 1 and 2 is complete u8, and to the end: pulse u64, sender u16, rank u64 |
 //! | [`FAREWELL`] | 16 | manager, its node | view u32, is complete u8, and to the end: pulse u64, sender u16, rank u64 |
-//! | [`AGREE`] | 17 | node, node | the last view that is agreed on u32, an [`AgreeStep`]: tag u8, 0 suspects, nodes; 1 prepare, a ballot; 2 promise, a ballot, has accepted u8, then its ballot and topology; 3 accept, a ballot, a topology; 4 accepted, 5 refused, a ballot; 6 agreed, a topology; 7 leaves |
+//! | [`AGREE`] | 17 | node, node | the last view that is agreed on u32, an [`AgreeStep`]: tag u8, 0 suspects, nodes; 1 prepare, a ballot; 2 promise, a ballot, has accepted u8, then its ballot and topology; 3 accept, a ballot, a topology; 4 accepted, 5 refused, a ballot; 6 agreed, a topology; 7 leaves; 8 all leave |
 //! | [`AGREED`] | 18 | node, program | as `NEXT_VIEW`: the next view is agreed on |
 //! | [`BEGUN`] | 19 | node, program | view u32: it has begun |
 //! | [`ENDED`] | 20 | node, program | a [`Refusal`]: why nothing is ever executed any more |

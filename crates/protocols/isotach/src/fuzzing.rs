@@ -242,16 +242,18 @@ impl Driven {
         let ballot = Ballot { round: u32::from(number / 64), node: from.0 };
         let topology =
             Topology::parse("switch a at 0: 0\nswitch b at 2: 2\nwire a b\n").expect("it is a tree");
-        let step = match number % 7 {
-            0 => AgreeStep::Suspects(vec![NodeId(u16::from(number / 7 % 4))]),
+        let step = match number % 9 {
+            0 => AgreeStep::Suspects(vec![NodeId(u16::from(number / 9 % 4))]),
             1 => AgreeStep::Prepare(ballot),
             2 => AgreeStep::Promise { ballot: Ballot { round: ballot.round, node: 0 }, accepted: None },
             3 => AgreeStep::Accept(ballot, topology),
             4 => AgreeStep::Accepted(Ballot { round: ballot.round, node: 0 }),
             5 => AgreeStep::Refused(ballot),
+            6 => AgreeStep::Leaves,
+            7 => AgreeStep::AllLeave,
             _ => AgreeStep::Agreed(topology),
         };
-        let base = View(self.node.view().0 + u32::from(number / 7 % 2));
+        let base = View(self.node.view().0 + u32::from(number / 9 % 2));
         let body = encode_to_vec(&Agree { base, step });
         let from = Address { node: from, port: PORT_ISOTACH };
         self.give(NODE, Input::Frame(from, Frame::new(codec::AGREE, Token(0), &body)));
@@ -389,6 +391,7 @@ pub fn bodies() -> Vec<(&'static str, Vec<u8>)> {
         ("promise", agree(AgreeStep::Promise { ballot, accepted: Some((ballot, left.clone())) })),
         ("accept", agree(AgreeStep::Accept(ballot, left.clone()))),
         ("agreed", agree(AgreeStep::Agreed(left))),
+        ("all leave", agree(AgreeStep::AllLeave)),
         ("lacks part", encode_to_vec(&Refusal::LacksPart { sender: NodeId(2), rank })),
     ]
 }
@@ -416,7 +419,7 @@ mod tests {
             ["gather", "report", "prefix", "held"].iter().all(|name| Cut::decode_all(body(name)).is_ok())
         );
         assert!(["minority", "lacks part"].iter().all(|name| Refusal::decode_all(body(name)).is_ok()));
-        let agreed = ["suspects", "promise", "accept", "agreed"];
+        let agreed = ["suspects", "promise", "accept", "agreed", "all leave"];
         assert!(agreed.iter().all(|name| Agree::decode_all(body(name)).is_ok()));
         assert_eq!(codec::read_announcements(body("announcements")).map(|(_, list)| list.len()), Ok(1));
         assert_eq!(codec::read_received(body("received")).map(|(_, list)| list.len()), Ok(1));

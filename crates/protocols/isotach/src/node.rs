@@ -237,6 +237,10 @@ impl Node {
         if !is_next || !is_mine || !is_within || frame.token != Token(rank.0) {
             return Err(Broken);
         }
+        if self.config.keeps_witness {
+            let (sender, operations) = (from.node, operations.clone());
+            self.witness.push(Witnessed::Received { sender, rank, operations });
+        }
         self.arrived.insert((from.node, rank), operations);
         if self.config.isonet.delivery() == Delivery::Safe {
             let manager = self.manager_of(from.node);

@@ -24,6 +24,15 @@ pub enum Witnessed {
         /// Where the node was in the order.
         after: Place,
     },
+    /// Took its part of another node's isochron, which it may execute later.
+    Received {
+        /// Whose isochron.
+        sender: NodeId,
+        /// Which of the sender's.
+        rank: Rank,
+        /// What the part does.
+        operations: Vec<Operation>,
+    },
     /// Executed its part of an isochron.
     Executed {
         /// Where.
@@ -131,6 +140,8 @@ impl core::error::Error for Violation {}
 #[derive(Debug, Default)]
 struct Whole {
     operations: Vec<Operation>,
+    /// What its receivers have of it.
+    parts: BTreeMap<NodeId, Vec<Operation>>,
     after: Option<Place>,
     place: Option<Place>,
     executed_by: BTreeSet<NodeId>,
@@ -145,7 +156,7 @@ pub struct Run {
     pub said: BTreeMap<NodeId, Vec<Witnessed>>,
     /// What all nodes of each view knew.
     pub views: BTreeMap<View, Arc<Isonet>>,
-    /// Nodes that were there in the first view and not in the last.
+    /// Nodes that were there in the first view and not in the last. What they did need not be told: of what they submitted then only that is known which others have parts of.
     pub gone: BTreeSet<NodeId>,
     /// Nothing was under way when the run ended: what has not completed never will.
     pub has_ended: bool,
@@ -157,7 +168,11 @@ pub struct Run {
 /// # Errors
 /// The first [`Violation`].
 pub fn check(run: &Run) -> Result<(), Violation> {
-    let all = gather(&run.said)?;
+    let mut all = gather(&run.said)?;
+    let untold = |sender: &NodeId, whole: &Whole| whole.after.is_none() && run.gone.contains(sender);
+    for ((_, _), whole) in all.iter_mut().filter(|((sender, _), whole)| untold(sender, whole)) {
+        whole.operations = merged(&whole.parts);
+    }
     for ((sender, rank), whole) in &all {
         check_receivers(run, *sender, *rank, whole)?;
     }
@@ -177,6 +192,9 @@ fn gather(said: &BTreeMap<NodeId, Vec<Witnessed>>) -> Result<All, Violation> {
                 Witnessed::Submitted { rank, operations, after } => {
                     let whole = all.entry((*node, *rank)).or_default();
                     (whole.operations, whole.after) = (operations.clone(), Some(*after));
+                }
+                Witnessed::Received { sender, rank, operations } => {
+                    all.entry((*sender, *rank)).or_default().parts.insert(*node, operations.clone());
                 }
                 Witnessed::Executed { place, sender, rank } => {
                     if *place <= last {
@@ -199,6 +217,23 @@ fn gather(said: &BTreeMap<NodeId, Vec<Witnessed>>) -> Result<All, Violation> {
     Ok(all)
 }
 
+/// What an isochron does to variables, of its parts: each is changed alike at all copies, so that one part says it.
+fn merged(parts: &BTreeMap<NodeId, Vec<Operation>>) -> Vec<Operation> {
+    let mut said_by: BTreeMap<Variable, NodeId> = BTreeMap::new();
+    let mut merged = Vec::new();
+    for (node, operations) in parts {
+        for operation in operations {
+            if let Operation::Write(variable, _) | Operation::Sched(variable) | Operation::Assign(variable, _) =
+                operation
+                && said_by.entry(*variable).or_insert(*node) == node
+            {
+                merged.push(operation.clone());
+            }
+        }
+    }
+    merged
+}
+
 fn at_one_time(whole: &mut Whole, sender: NodeId, rank: Rank, place: Place) -> Result<(), Violation> {
     match whole.place.replace(place) {
         Some(known) if known != place => Err(Violation::Torn(sender, rank, known, place)),
@@ -209,9 +244,16 @@ fn at_one_time(whole: &mut Whole, sender: NodeId, rank: Rank, place: Place) -> R
 /// An isochron is executed by all its receivers that are there to the end, or by none of them.
 fn check_receivers(run: &Run, sender: NodeId, rank: Rank, whole: &Whole) -> Result<(), Violation> {
     let violation = Violation::Receivers(sender, rank);
-    let isonet = whole.after.and_then(|after| run.views.get(&after.stamp.view)).ok_or(violation.clone())?;
-    let mut receivers = BTreeSet::new();
-    for operation in &whole.operations {
+    let is_untold = whole.after.is_none() && run.gone.contains(&sender);
+    let isonet = whole.after.and_then(|after| run.views.get(&after.stamp.view));
+    if isonet.is_none() && !is_untold {
+        return Err(violation);
+    }
+    let mut receivers: BTreeSet<NodeId> = match is_untold {
+        true => whole.parts.keys().chain(run.gone.iter()).copied().collect(),
+        false => BTreeSet::new(),
+    };
+    for (operation, isonet) in whole.operations.iter().flat_map(|one| isonet.map(|isonet| (one, isonet))) {
         match operation {
             Operation::Send { to, .. } => _ = receivers.insert(*to),
             Operation::Read(variable) => receivers.extend(isonet.copy_for(sender, *variable)),

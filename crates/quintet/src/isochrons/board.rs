@@ -1,10 +1,10 @@
 //! What the thread that executes isochrons has come to, for those who wait for it.
 
-use super::error::{of_halt, of_refusal, who, would_wait_for_itself};
+use super::error::{of_refusal, who, would_wait_for_itself};
 use crate::{Code, Error};
 use quintet_contract::{Address, Token};
 use quintet_isotach::codec::Completed;
-use quintet_isotach::{Halt, Refusal, Witnessed};
+use quintet_isotach::{Refusal, Witnessed};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, ThreadId};
@@ -37,7 +37,6 @@ pub(super) struct Board {
 struct State {
     /// Who is to be linked to this member and is not.
     awaited: BTreeSet<Address>,
-    halt: Option<Halt>,
     /// Why this member has left by itself, or that it was closed.
     ended: Option<Error>,
     last: u64,
@@ -50,14 +49,11 @@ struct State {
     witness: Vec<Witnessed>,
     /// Who is told of an isochron's answer, and of the end; none: of the end alone.
     told: Vec<(Option<Token>, Callback)>,
+    /// All members want to end.
+    all_leave: bool,
 }
 
 impl State {
-    /// Why nothing more will come.
-    fn end(&self) -> Option<Error> {
-        self.ended.clone().or_else(|| self.halt.map(of_halt))
-    }
-
     fn is_answered(&self, token: Token) -> bool {
         self.asked.get(&token).is_none_or(Option::is_some)
     }
@@ -65,7 +61,7 @@ impl State {
     /// Those who are to be told now.
     fn take_due(&mut self) -> Vec<Callback> {
         let told = core::mem::take(&mut self.told);
-        let has_ended = self.ended.is_some() || self.halt.is_some();
+        let has_ended = self.ended.is_some();
         let is_due = |token: Option<Token>| has_ended || token.is_some_and(|token| self.is_answered(token));
         let (due, others): (Vec<_>, _) = told.into_iter().partition(|(token, _)| is_due(*token));
         self.told = others;
@@ -117,10 +113,18 @@ impl Board {
         });
     }
 
-    pub(super) fn halted(&self, halt: Halt) {
-        self.change(|state| {
-            state.halt.get_or_insert(halt);
-        });
+    /// All members want to end.
+    pub(super) fn all_leave(&self) {
+        self.change(|state| state.all_leave = true);
+    }
+
+    /// Waits until all members want to end.
+    pub(super) fn wait_for_all_to_leave(&self) -> Result<(), Error> {
+        let leave = |state: &mut State| match (state.all_leave, state.ended.clone()) {
+            (true, _) => Some(Ok(())),
+            (false, end) => end.map(Err),
+        };
+        self.until(None, leave).expect("it waits without end")
     }
 
     pub(super) fn ended(&self, why: Error) {
@@ -149,7 +153,7 @@ impl Board {
     /// A number for an isochron or a plain message.
     pub(super) fn open(&self) -> Result<Token, Error> {
         let mut state = self.state();
-        if let Some(end) = state.end() {
+        if let Some(end) = state.ended.clone() {
             return Err(end);
         }
         state.last += 1;
@@ -177,7 +181,7 @@ impl Board {
 
     /// Whether nothing more will come, and why.
     pub(super) fn end(&self) -> Option<Error> {
-        self.state().end()
+        self.state().ended.clone()
     }
 
     /// Why this member has left by itself, if it has.
@@ -188,7 +192,7 @@ impl Board {
     /// Whether what was asked has its answer, or gets none.
     pub(super) fn is_answered(&self, token: Token) -> bool {
         let state = self.state();
-        state.is_answered(token) || state.end().is_some()
+        state.is_answered(token) || state.ended.is_some()
     }
 
     /// The answer, if it comes in time; given once.
@@ -202,7 +206,7 @@ impl Board {
                 Some(answer.map_err(|refusal| of_refusal(&refusal)))
             }
             Some(None) => {
-                let end = state.end()?;
+                let end = state.ended.clone()?;
                 state.asked.remove(&token);
                 Some(Err(end))
             }
@@ -213,7 +217,7 @@ impl Board {
 
     /// Waits until all are linked.
     pub(super) fn wait_for_links(&self, until: Instant) -> Result<(), Error> {
-        let linked = |state: &mut State| match state.end() {
+        let linked = |state: &mut State| match state.ended.clone() {
             Some(end) => Some(Err(end)),
             None => state.awaited.is_empty().then_some(Ok(())),
         };
@@ -227,7 +231,7 @@ impl Board {
 
     /// Waits until each isochron and plain message of this member has its answer.
     pub(super) fn wait_for_answers(&self) -> Result<(), Error> {
-        let settled = |state: &mut State| match state.end() {
+        let settled = |state: &mut State| match state.ended.clone() {
             Some(end) => Some(Err(end)),
             None => (state.unanswered == 0).then_some(Ok(())),
         };

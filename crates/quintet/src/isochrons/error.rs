@@ -1,6 +1,6 @@
 //! What isochrons are refused for, as errors.
 
-use crate::{Cause, Code, Error, Limit, PeerGone, Size};
+use crate::{Cause, Code, Error, IsonetCause, Limit, PeerGone, Size};
 use quintet_isotach::{Halt, HaltCause, Misuse, Refusal};
 
 /// What a program did wrong.
@@ -17,31 +17,45 @@ pub(super) fn of_refusal(refusal: &Refusal) -> Error {
         Refusal::Misuse(text) => Error::new(Code::BadValue, text.clone()),
         Refusal::Busy => Error::new(Code::Busy, refusal.to_string()),
         Refusal::Halted(halt) => of_halt(*halt),
-        Refusal::Minority { .. } => Error::new(Code::Unreachable, refusal.to_string()),
-        Refusal::ViewChanged(_) => Error::new(Code::PeerDied, refusal.to_string()),
-        Refusal::LeftBehind(_) | Refusal::LacksPart { .. } => {
-            Error::new(Code::PeerSilent, refusal.to_string())
+        Refusal::Minority { left, of, .. } => {
+            let text = format!(
+                "{left} of the {of} members of the view can be reached from here: more than half of them go on, or half with the lowest; this member has stopped, and what was under way may have been executed"
+            );
+            Error::new(Cause::Isonet(IsonetCause::Minority), text)
         }
+        Refusal::ViewChanged(view) => {
+            let text = format!(
+                "view {} began before the isochron was executed, which nobody in it has done: begin it again",
+                view.0
+            );
+            Error::new(Cause::Isonet(IsonetCause::ViewChanged), text)
+        }
+        Refusal::LeftBehind(view) => {
+            let text = format!(
+                "the others went on to view {} without this member, which they could not reach: it has stopped; start it anew in another isonet",
+                view.0
+            );
+            Error::new(Cause::Isonet(IsonetCause::LeftBehind), text)
+        }
+        Refusal::LacksPart { .. } => Error::new(Cause::Isonet(IsonetCause::LacksPart), refusal.to_string()),
     }
 }
 
-/// Why nothing is executed any more. Until there are views without who is gone, the isonet is over.
+/// Why a view has stopped.
 pub(super) fn of_halt(halt: Halt) -> Error {
     let (gone, what) = match halt.cause {
         HaltCause::Gone => (PeerGone::Died, "has ended or cannot be reached"),
         HaltCause::Misbehaved => (PeerGone::Misbehaved, "broke the protocol"),
     };
     let who = who(halt.node.0);
-    let text = format!(
-        "{who} {what}: this isonet executes nothing more, and whether what was under way was executed is not known; close it, and join another one without that member"
-    );
+    let text = format!("{who} {what}, and the view has stopped");
     Error::new(Cause::PeerGone(gone), text)
 }
 
 /// A node as its program knows it.
 pub(super) fn who(node: u16) -> String {
     match node.checked_sub(crate::stack::token_manager_node(0).0) {
-        Some(_) => "the token manager at member 0".to_owned(),
+        Some(beside) => format!("the token manager at member {beside}"),
         None => format!("member {node}"),
     }
 }

@@ -1,16 +1,19 @@
 //! The handlers of a member, and what they are given: messages of isochrons here, plain ones in [`plain`](super::plain).
 
 use super::board::{Board, Done};
+use super::error::of_refusal;
 use super::host::Core;
 use super::isochron::Isochron;
 use super::maker::IsochronMaker;
 use super::plain::PlainHandlers;
+use super::views::PresentView;
 use crate::{Code, Error};
 use quintet_contract::{Frame, Input, Outbox, Protocol, Time};
 use quintet_isotach::codec::{
-    COMPLETED, Completed, DELIVERED, Delivered, HALTED, Halted, PLAIN, Plain, REFUSED, SENT,
+    AGREED, BEGUN, COMPLETED, Completed, DELIVERED, Delivered, ENDED, LEFT, NextView, PLAIN, Plain, REFUSED,
+    SENT,
 };
-use quintet_isotach::{Place, Refusal};
+use quintet_isotach::{Place, Refusal, Topology, View};
 use quintet_wire::{Decode, DecodeError};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -66,7 +69,12 @@ pub(super) struct Callers {
     pub(super) core: Arc<Core>,
     pub(super) handlers: Handlers,
     pub(super) plain: PlainHandlers,
+    /// Who is told of views that begin.
+    pub(super) on_view: Vec<OnView>,
 }
+
+/// What is told of views that begin.
+pub(super) type OnView = Box<dyn FnMut(&PresentView) + Send>;
 
 impl Callers {
     fn board(&self) -> &Board {
@@ -79,13 +87,33 @@ impl Callers {
                 self.board().answered(frame.token, Ok(Done::Executed(Completed::decode_all(frame.body)?)))
             }
             REFUSED => self.board().answered(frame.token, Err(Refusal::decode_all(frame.body)?)),
-            HALTED => self.board().halted(Halted::decode_all(frame.body)?.halt),
+            AGREED => self.agreed(&NextView::decode_all(frame.body)?),
+            BEGUN => self.begun(frame.body),
+            ENDED => self.core.leave(of_refusal(&Refusal::decode_all(frame.body)?)),
+            LEFT => self.board().all_leave(),
             SENT => self.board().answered(frame.token, Ok(Done::Arrived)),
             PLAIN => self.deliver_plain(&Plain::decode_all(frame.body)?),
             DELIVERED => self.deliver(&Delivered::decode_all(frame.body)?),
             _ => {}
         }
         Ok(())
+    }
+
+    /// The next view is agreed on: its token manager is started here, or dialled.
+    fn agreed(&self, NextView { view, topology }: &NextView<'_>) {
+        let parsed = Topology::parse(topology).expect("this member's own node has written it");
+        if let Err(error) = self.core.go_to(*view, topology, parsed) {
+            self.core.leave(error);
+        }
+    }
+
+    /// It has begun.
+    fn begun(&mut self, body: &[u8]) {
+        let Some(bytes) = body.first_chunk::<4>() else { return };
+        let present = self.core.begin(View(u32::from_le_bytes(*bytes)));
+        for told in &mut self.on_view {
+            told(&present);
+        }
     }
 
     fn deliver(&mut self, message: &Delivered<'_>) {

@@ -1,33 +1,32 @@
-//! A member's node, and at member 0 the token manager's: each with a thread and links of its own.
+//! A member's node, with a thread and links of its own.
 
 use super::board::Board;
-use super::handlers::{Callers, Handlers};
+use super::handlers::{Callers, Handlers, OnView};
 use super::isochron::Isochron;
+use super::links::{Folder, Links, Places};
 use super::maker::IsochronMaker;
-use super::meeting::{End, Met};
 use super::plain::PlainHandlers;
-use crate::stack::{
-    self, ISOTACH_NODE, IsotachConfig, StackConfig, TOKEN_MANAGER, TokenManagerConfig, isotach_node,
-    sessions_of, switch_of_isonet, token_manager_node,
+use super::views::{PresentView, Views};
+use crate::stack::{self, ISOTACH_NODE, IsotachConfig, StackConfig, isotach_node, token_manager_node};
+use crate::{Code, Error};
+use quintet_contract::{
+    Address, Bytes, Input, Meter, NodeId, Outbox, OwnedFrame, PeerChange, Protocol, Time, Token,
 };
-use crate::{Code, Credentials, Error, LinkAddress, LinkConfig, Recorder, life};
-use quintet_contract::{Input, Meter, NodeId, Outbox, PeerChange, Protocol, Time};
-use quintet_isotach::{Misuse, Performed, Witnessed};
-use quintet_link::{Listener, listen};
-use quintet_runtime::{Instance, Node, NodeHandle, Redial, Services};
-use quintet_wire::registry::{PORT_CALLERS, PORT_SESSION};
-use std::os::unix::fs::DirBuilderExt;
-use std::path::PathBuf;
+use quintet_isotach::codec::LEAVE;
+use quintet_isotach::{Misuse, Performed, View, Witnessed};
+use quintet_runtime::{Instance, Node, NodeHandle};
+use quintet_wire::registry::{PORT_CALLERS, PORT_SESSION, PORT_TOKEN_MANAGER};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{JoinHandle, ThreadId};
-use std::time::Instant;
 
 /// What a member's handles and its handlers share.
 pub(super) struct Core {
     pub(super) board: Board,
     pub(super) node: NodeHandle,
-    pub(super) isonet: Arc<quintet_isotach::Isonet>,
     pub(super) me: NodeId,
+    /// The views, and the token manager of this process.
+    pub(super) views: Views,
     /// Threads that put an isochron together.
     open: Mutex<Vec<ThreadId>>,
 }
@@ -45,6 +44,11 @@ impl Core {
 
     pub(super) fn shut(&self, thread: ThreadId) {
         self.open.lock().unwrap_or_else(PoisonError::into_inner).retain(|open| *open != thread);
+    }
+
+    /// The present view, and what all members of it know.
+    pub(super) fn present(&self) -> (View, Arc<quintet_isotach::Isonet>) {
+        self.views.present()
     }
 
     /// Ends this member by itself.
@@ -71,26 +75,26 @@ pub(super) struct Program {
     pub(super) handlers: Handlers,
     pub(super) plain: PlainHandlers,
     pub(super) observer: Option<Observer>,
+    /// Who is told of views that begin.
+    pub(super) on_view: Vec<OnView>,
 }
 
 /// The threads of a member.
 pub(super) struct Host {
     core: Arc<Core>,
     members: u16,
-    end: End,
-    switch: Option<NodeHandle>,
-    threads: Mutex<Vec<JoinHandle<()>>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
     /// The process whose threads they are.
     process: u32,
-    folder: Option<Folder>,
+    /// Others may look for this member's token manager until the end.
+    _folder: Option<Folder>,
 }
 
 impl Isonet {
     /// Begins to put an isochron together.
     ///
     /// # Errors
-    /// [`Code::BadValue`]: this thread has one open. [`Code::PeerDied`], [`Code::Malformed`]: a member is gone, or broke the protocol, and the text names it.
-    /// [`Code::Closed`]: the isonet was closed.
+    /// [`Code::BadValue`]: this thread has one open. [`IsonetCause`](crate::IsonetCause): this member has stopped. [`Code::Closed`]: the isonet was closed.
     pub fn isochron(&self) -> Result<Isochron, Error> {
         Isochron::open(&self.host.core)
     }
@@ -111,16 +115,28 @@ impl Isonet {
         self.host.core.me.0
     }
 
-    /// How many members there are.
+    /// How many members there were in the beginning.
     #[must_use]
     pub fn members(&self) -> u16 {
         self.host.members
     }
 
-    /// What the variables and members are, for [`check`](crate::isotach::check).
+    /// The present view: which members are left.
+    #[must_use]
+    pub fn view(&self) -> PresentView {
+        PresentView::of(&self.host.core.present())
+    }
+
+    /// What the variables and members of the present view are, for [`check`](crate::isotach::check).
     #[must_use]
     pub fn shape(&self) -> Arc<quintet_isotach::Isonet> {
-        Arc::clone(&self.host.core.isonet)
+        self.host.core.present().1
+    }
+
+    /// The same of all views so far, those that never began here as well.
+    #[must_use]
+    pub fn views(&self) -> BTreeMap<View, Arc<quintet_isotach::Isonet>> {
+        self.host.core.views.all()
     }
 
     /// What this member has done since this was asked last: nothing unless it keeps a witness. All there is once it is closed.
@@ -134,16 +150,18 @@ impl Isonet {
     ///
     /// # Errors
     /// [`Code::TaskFailed`], [`Code::NoHandler`]: a handler of this member panicked, or there is none for a message.
-    /// [`Code::PeerDied`], [`Code::Malformed`]: a member went before, or broke the protocol. [`Code::BadValue`]: an isochron was dropped that was neither
-    /// executed, begun nor abandoned; a handler would wait for itself. The lab's own. Ended is it in any case but the last but one.
+    /// [`IsonetCause`](crate::IsonetCause): this member has stopped. [`Code::BadValue`]: an isochron was dropped that was neither
+    /// executed, begun nor abandoned; a handler would wait for itself. Ended is it in any case but the last.
     pub fn close(&self) -> Result<(), Error> {
-        let Host { core, end, .. } = &*self.host;
+        let core = &self.host.core;
         if core.board.is_poller() {
             return Err(super::error::would_wait_for_itself());
         }
-        let waited = core.board.wait_for_answers().and_then(|()| end.wait(&core.board));
-        // What this member knows itself says more than what the first one says of it.
-        let waited = waited.map_err(|error| core.board.end().unwrap_or(error));
+        let waited = core.board.wait_for_answers().and_then(|()| {
+            let frame = OwnedFrame { kind: LEAVE, token: Token(0), body: Bytes::new(), bulk: Bytes::new() };
+            core.node.send(PORT_CALLERS, PORT_SESSION, frame);
+            core.board.wait_for_all_to_leave()
+        });
         if waited.is_ok() {
             // All that is for handlers here is on its way to them: the thread ends behind it.
             self.host.end_threads();
@@ -165,45 +183,32 @@ impl Host {
         config: IsotachConfig,
         program: Program,
         places: Places,
-        met: Met,
-        link: LinkConfig,
-        recorder: Option<&Recorder>,
-        until: Instant,
+        links: Links,
     ) -> Result<Isonet, Error> {
-        let (isonet, me) = (Arc::clone(&config.isonet), config.me);
-        let Program { handlers, plain, observer } = program;
-        let links = Links { met: &met, link, recorder, until };
+        let (isonet, me, until) = (Arc::clone(&config.isonet), config.me, links.until);
+        let members = u16::try_from(links.met.members.len()).expect("there are MAX_MEMBERS at most");
+        let Program { handlers, plain, observer, on_view } = program;
         let Places { listener, switch, folder, .. } = places;
-        let manager = TokenManagerConfig { switch: 0, view: config.view, isonet: Arc::clone(&isonet) };
-        let switch = switch.map(|listener| links.switch(manager, listener)).transpose()?;
         let stack_config = StackConfig { isotach: Some(config), ..links.config() };
         let placed = isotach_node(&stack_config);
         let mut node = links.node(me, listener)?;
-        let board = Board::awaiting(placed.asks.iter().copied());
-        let core = Arc::new(Core { board, node: node.handle(), isonet, me, open: Mutex::default() });
+        let manager = Address { node: token_manager_node(0), port: PORT_TOKEN_MANAGER };
+        let others = placed.asks.iter().copied().filter(|peer| peer.port != PORT_TOKEN_MANAGER);
+        let board = Board::awaiting(others.chain([manager]));
+        links.dial_earlier(&mut node, me);
+        let views = Views::new(View(1), isonet, links, switch);
+        let core = Arc::new(Core { board, node: node.handle(), me, views, open: Mutex::default() });
         let observed = placed.map(|node| Observed::new(node, Arc::clone(&core), observer));
         let instance = Instance::new(stack::node(me, &stack_config, vec![observed]));
-        node.add(PORT_CALLERS, Instance::new(Callers { core: Arc::clone(&core), handlers, plain }));
-        node.add(PORT_SESSION, links.recorded(instance, me, ISOTACH_NODE, &stack_config)?);
-        links.dial_earlier(&mut node, me);
-        let members = u16::try_from(met.members.len()).expect("there are MAX_MEMBERS at most");
-        let mut threads = Vec::new();
-        let switch = match switch {
-            Some(switch) => {
-                let handle = switch.handle();
-                threads.push(spawn("quintet-switch", switch, Arc::clone(&core))?);
-                Some(handle)
-            }
-            None => None,
-        };
-        threads.push(spawn("quintet-isonet", node, Arc::clone(&core))?);
-        let (threads, process) = (Mutex::new(threads), std::process::id());
-        let mut host = Host { core, members, end: met.end, switch, threads, process, folder };
+        let instance = core.views.recorded(instance, me, ISOTACH_NODE, &stack_config)?;
+        let callers = Callers { core: Arc::clone(&core), handlers, plain, on_view };
+        node.add(PORT_CALLERS, Instance::new(callers));
+        node.add(PORT_SESSION, instance);
+        let text = core.present().1.topology().to_text();
+        core.serve_view(View(1), &text)?;
+        let thread = Mutex::new(Some(spawn(node, Arc::clone(&core))?));
+        let host = Host { core, members, thread, process: std::process::id(), _folder: folder };
         host.core.board.wait_for_links(until)?;
-        // Nobody looks for another member any more: one that is killed from here on leaves nothing behind. The token manager may still be looked for.
-        if host.switch.is_none() {
-            host.folder.take();
-        }
         Ok(Isonet { host: Arc::new(host) })
     }
 
@@ -215,14 +220,14 @@ impl Host {
     }
 
     fn end_threads(&self) {
-        let threads = core::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let threads = thread.into_iter().chain(self.core.views.end()).collect::<Vec<_>>();
         if self.process != std::process::id() {
             // Not dropped either: the system would look for the threads.
             std::mem::forget(threads);
             return;
         }
         self.core.node.stop();
-        self.switch.iter().for_each(NodeHandle::stop);
         // A handler that drops the last handle is on a thread that ends behind it.
         if !self.core.board.is_poller() {
             threads.into_iter().for_each(|thread| thread.join().unwrap_or_default());
@@ -236,88 +241,25 @@ impl Drop for Host {
     }
 }
 
-/// Runs a node until it is stopped. However it ends, who waits for it is told.
-fn spawn(name: &str, mut node: Node, core: Arc<Core>) -> Result<JoinHandle<()>, Error> {
-    let is_member = name == "quintet-isonet";
+/// Runs a member's node until it is stopped. However it ends, who waits for it is told.
+fn spawn(mut node: Node, core: Arc<Core>) -> Result<JoinHandle<()>, Error> {
     let run = move || {
         let ending = Ending(core);
-        if is_member {
-            ending.0.board.set_poller();
-        }
+        ending.0.board.set_poller();
         if let Err(error) = node.run() {
             ending.0.leave(error.into());
         }
     };
-    Ok(std::thread::Builder::new().name(name.to_owned()).spawn(run)?)
+    Ok(std::thread::Builder::new().name("quintet-isonet".to_owned()).spawn(run)?)
 }
 
 /// Tells that a thread has ended, also by a panic.
-struct Ending(Arc<Core>);
+pub(super) struct Ending(pub(super) Arc<Core>);
 
 impl Drop for Ending {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.0.leave(Error::new(Code::TaskFailed, "a handler panicked: this member has left its isonet"));
-        }
-    }
-}
-
-/// How the nodes of a member are linked.
-struct Links<'a> {
-    met: &'a Met,
-    link: LinkConfig,
-    recorder: Option<&'a Recorder>,
-    until: Instant,
-}
-
-impl Links<'_> {
-    fn config(&self) -> StackConfig {
-        StackConfig::of_client(self.met.cluster, life::incarnation(), life::random())
-            .with_window(self.link.window)
-            .with_liveness(self.link.liveness_of_client())
-    }
-
-    fn node(&self, id: NodeId, listener: Box<dyn Listener>) -> Result<Node, Error> {
-        let mut node = Node::new(id, Services::none())?;
-        node.set_spin(self.link.spin);
-        node.set_packets(self.link.packets);
-        node.listen(listener, PORT_SESSION)?;
-        Ok(node)
-    }
-
-    fn switch(&self, manager: TokenManagerConfig, listener: Box<dyn Listener>) -> Result<Node, Error> {
-        let id = token_manager_node(manager.switch);
-        let config = StackConfig { token_manager: Some(manager), ..self.config() };
-        let mut node = self.node(id, listener)?;
-        let instance = Instance::new(switch_of_isonet(&config));
-        node.add(PORT_SESSION, self.recorded(instance, id, TOKEN_MANAGER, &config)?);
-        Ok(node)
-    }
-
-    fn recorded(
-        &self,
-        instance: Instance,
-        id: NodeId,
-        name: &str,
-        config: &StackConfig,
-    ) -> Result<Instance, Error> {
-        let Some(recorder) = self.recorder else { return Ok(instance) };
-        let config = config.to_bytes();
-        // What a replay would refuse is not recorded.
-        StackConfig::from_bytes(&config).map_err(|error| {
-            let text = format!("an isonet with so many variables and copies cannot be recorded: {error}");
-            Error::new(Code::BadValue, text)
-        })?;
-        Ok(instance.recorded(recorder, sessions_of(id), name, &config))
-    }
-
-    /// Each member dials those before it, and the token manager.
-    fn dial_earlier(&self, node: &mut Node, me: NodeId) {
-        let earlier = (0..me.0).map(NodeId).zip(&self.met.members);
-        for (peer, address) in earlier.chain([(token_manager_node(0), &self.met.switch)]) {
-            let window = self.link.resume_window.max(self.until.saturating_duration_since(Instant::now()));
-            let redial = Redial { address: address.clone(), window, seed: life::random() };
-            node.dial(peer, &[(PORT_SESSION, PORT_SESSION)], redial);
         }
     }
 }
@@ -356,76 +298,5 @@ impl Protocol for Observed {
 
     fn measure(&self, meter: &mut Meter<'_>) {
         self.node.measure(meter);
-    }
-}
-
-/// Where a member listens, and its token manager.
-pub(super) struct Places {
-    listener: Box<dyn Listener>,
-    switch: Option<Box<dyn Listener>>,
-    credentials: Option<Credentials>,
-    folder: Option<Folder>,
-}
-
-impl Places {
-    /// Listens there, or in a folder of its own.
-    pub(super) fn listen(at: Option<LinkAddress>, has_switch: bool) -> Result<Places, Error> {
-        let (at, folder) = match at {
-            Some(at) => (at, None),
-            None => {
-                let folder = Folder::new()?;
-                (LinkAddress::SharedMemory(folder.0.join("member")), Some(folder))
-            }
-        };
-        let credentials = match &at {
-            LinkAddress::Tls { credentials, .. } => credentials.clone(),
-            _ => None,
-        };
-        let beside = match &at {
-            LinkAddress::Tcp { port: 0, .. } | LinkAddress::Tls { port: 0, .. } => Some(at.clone()),
-            _ => at.of_manager(1),
-        };
-        let beside = || {
-            let none =
-                || Error::new(Code::BadValue, format!("{at}: the token manager needs the port behind it"));
-            Ok::<_, Error>(listen(&beside.clone().ok_or_else(none)?)?)
-        };
-        let switch = has_switch.then(beside).transpose()?;
-        Ok(Places { listener: listen(&at)?, switch, credentials, folder })
-    }
-
-    pub(super) fn address(&self) -> LinkAddress {
-        self.listener.address()
-    }
-
-    pub(super) fn switch(&self) -> Option<LinkAddress> {
-        self.switch.as_ref().map(|listener| listener.address())
-    }
-
-    /// Another member's address, at which this one proves itself as at its own.
-    pub(super) fn identified(&self, address: LinkAddress) -> LinkAddress {
-        address.identified(self.credentials.as_ref())
-    }
-}
-
-/// A folder for this user alone, removed when dropped.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Result<Folder, Error> {
-        let name = format!("quintet-isonet-{}-{:08x}", std::process::id(), life::random() as u32);
-        let path = std::env::temp_dir().join(name);
-        let refused = |error: std::io::Error| {
-            Error::new(Code::Resource, format!("{}: cannot make this folder: {error}", path.display()))
-        };
-        std::fs::DirBuilder::new().mode(0o700).create(&path).map_err(refused)?;
-        Ok(Folder(path))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // What somebody has put there, or removed, is theirs.
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }

@@ -1,12 +1,12 @@
 //! One isochron: put together, begun, waited for.
 
 use super::board::Done;
-use super::error::of_misuse;
+use super::error::{of_misuse, of_refusal};
 use super::host::Core;
 use crate::{Bytes, Code, Error};
 use quintet_contract::{NodeId, OwnedFrame, Token};
 use quintet_isotach::codec::{Completed, SUBMIT};
-use quintet_isotach::{Composer, Misuse, Operation, Place, ReadValue, Variable};
+use quintet_isotach::{Composer, Misuse, Operation, Place, ReadValue, Refusal, Variable, View};
 use quintet_wire::registry::{PORT_CALLERS, PORT_SESSION};
 use quintet_wire::{Encode, Sink, encode_to_vec};
 use std::sync::Arc;
@@ -24,6 +24,8 @@ pub struct Isochron {
     checked: Composer,
     operations: Vec<Operation>,
     reads: usize,
+    /// The view that it was put together in.
+    view: View,
     /// Whose thread has it open; none: it is bound to none.
     thread: Option<ThreadId>,
     is_ended: bool,
@@ -68,13 +70,15 @@ impl Isochron {
     }
 
     fn empty(core: &Arc<Core>) -> Isochron {
-        let mut checked = Composer::new(Arc::clone(&core.isonet), core.me);
+        let (view, isonet) = core.present();
+        let mut checked = Composer::new(isonet, core.me);
         checked.begin().expect("it is new");
         Isochron {
             core: Arc::clone(core),
             checked,
             operations: Vec::new(),
             reads: 0,
+            view,
             thread: None,
             is_ended: false,
         }
@@ -157,7 +161,7 @@ impl Isochron {
         let body = encode_to_vec(&Operations(&self.operations)).into();
         let frame = OwnedFrame { kind: SUBMIT, token, body, bulk: Bytes::new() };
         self.core.node.send(PORT_CALLERS, PORT_SESSION, frame);
-        Ok(PendingIsochron { core: Arc::clone(&self.core), token })
+        Ok(PendingIsochron { core: Arc::clone(&self.core), token, view: self.view })
     }
 
     /// Executes it: waits until all its receivers have.
@@ -165,7 +169,8 @@ impl Isochron {
     /// # Errors
     /// - [`Code::BadValue`]: it has no operation, reserves a place twice, or gives a value for none; a handler would wait for itself.
     /// - [`Code::Busy`]: 256 isochrons of this member wait. It had no effect.
-    /// - [`Code::PeerDied`]: a member has ended, which the text names. It may have been executed. [`Code::Malformed`]: a member broke the protocol, likewise.
+    /// - [`IsonetCause::ViewChanged`](crate::IsonetCause): a member has ended, and the others went on before it was executed, which nobody has done: begin it again.
+    /// - The others of [`IsonetCause`](crate::IsonetCause): this member has stopped. It may have been executed.
     /// - [`Code::Closed`]: the isonet was closed.
     pub fn execute(mut self) -> Result<Executed, Error> {
         if self.core.board.is_poller() {
@@ -195,12 +200,20 @@ impl Drop for Isochron {
 pub struct PendingIsochron {
     core: Arc<Core>,
     token: Token,
+    view: View,
 }
 
 impl PendingIsochron {
     /// What became of it, if that is known within `limit`. It is given once; after that, `None`.
     pub fn wait(&mut self, limit: Duration) -> Option<Result<Executed, Error>> {
         let answer = self.core.board.wait(self.token, limit)?;
+        let now = self.core.present().0;
+        // What was right in the view in which it was said may not be in the next one.
+        let is_of_before = |error: &Error| error.code() == Code::BadValue && now != self.view;
+        let answer = answer.map_err(|error| match is_of_before(&error) {
+            true => of_refusal(&Refusal::ViewChanged(now)),
+            false => error,
+        });
         Some(answer.map(|done| match done {
             Done::Executed(completed) => Executed::of(completed),
             Done::Arrived => unreachable!("an isochron is none of a node's plain messages"),

@@ -1,19 +1,13 @@
-//! How members find each other, and end together: by calls of handlers, which the first member has.
+//! How members find each other: by calls of a handler, which the first member has.
 //!
 //! ```text
 //!   member 0                                   every other member
-//!     handles NAME, NAME/end                     calls NAME: who it is, where it listens, what it shares
+//!     handles NAME                               calls NAME: who it is, where it listens, what it shares
 //!     replies to all, once all have called       knows where everybody listens
-//!       ...                                        ...
-//!     replies to all, once all have called       calls NAME/end, when it wants to end
-//!     ends                                       ends
 //! ```
-//!
-//! Nobody ends before all want to: whoever goes before is missed by the others.
 
-use super::board::Board;
-use super::host::Places;
-use crate::{Bytes, Call, Code, Error, Handler, HandlerLimits, Lab, LinkAddress, Recipient, life};
+use super::links::Places;
+use crate::{Call, Code, Error, Handler, HandlerLimits, Lab, LinkAddress, life};
 use core::fmt::Write;
 use quintet_isotach::{Delivery, Isonet};
 use std::collections::BTreeMap;
@@ -22,13 +16,11 @@ use std::time::{Duration, Instant};
 /// In front of the names of members' handlers.
 const PREFIX: &str = "quintet.isonet/";
 /// What a member's first words begin with; the number grows with every change of them.
-const VERSION: &str = "isonet 1";
+const VERSION: &str = "isonet 2";
 /// Between fields: no path and no host has it.
 const SEPARATOR: char = '\0';
 /// How much longer than the first member another one waits, to be told by that one who is missing.
 const GRACE: Duration = Duration::from_secs(1);
-/// How often the first member looks whether somebody has gone who is to say that it wants to end.
-const LOOK: Duration = Duration::from_millis(50);
 
 /// A member among others that are to come.
 pub(super) struct Meeting<'a> {
@@ -43,19 +35,10 @@ pub(super) struct Meeting<'a> {
 pub(super) struct Met {
     /// The number of this isonet alone: members of another one, of the same name say, are refused.
     pub(super) cluster: u128,
-    /// Where the token manager listens.
-    pub(super) switch: LinkAddress,
     /// Where each member listens.
     pub(super) members: Vec<LinkAddress>,
-    pub(super) end: End,
-}
-
-/// How a member ends together with the others.
-pub(super) enum End {
-    /// The first: when so many others have called.
-    First(Handler, u16),
-    /// Another.
-    Other(Recipient),
+    /// Where the token manager beside each member will, once that has one.
+    pub(super) switches: Vec<LinkAddress>,
 }
 
 /// What a member says of itself.
@@ -66,6 +49,8 @@ struct Hello {
     /// Which life of which machine it is on.
     machine: String,
     address: LinkAddress,
+    /// Where a token manager beside it listens.
+    switch: LinkAddress,
     shares: String,
 }
 
@@ -95,20 +80,14 @@ impl Meeting<'_> {
             members: self.members,
             machine: this_machine(),
             address: places.address(),
+            switch: places.switch(),
             shares: shares.to_owned(),
         };
-        match places.switch() {
-            Some(switch) => self.receive(&hello, switch),
-            None => self.call(&hello, places),
-        }
+        if self.me == 0 { self.receive(&hello) } else { self.call(&hello, places) }
     }
 
     fn handler_name(&self) -> String {
         format!("{PREFIX}{}", self.name)
-    }
-
-    fn end_name(&self) -> String {
-        format!("{PREFIX}{}/end", self.name)
     }
 
     fn left(&self) -> Duration {
@@ -116,13 +95,12 @@ impl Meeting<'_> {
     }
 
     /// The first member: waits for the others and tells them of each other.
-    fn receive(&self, mine: &Hello, switch: LinkAddress) -> Result<Met, Error> {
+    fn receive(&self, mine: &Hello) -> Result<Met, Error> {
         let others = self.members - 1;
         let limits = HandlerLimits { at_once: u32::from(others).max(1), ..HandlerLimits::default() };
         let messaging = self.lab.messaging();
-        let end = messaging.handle_at(&self.end_name(), None, limits)?;
         let handler = messaging.handle_at(&self.handler_name(), None, limits)?;
-        let mut here: BTreeMap<u16, (Call, LinkAddress)> = BTreeMap::new();
+        let mut here: BTreeMap<u16, (Call, Hello)> = BTreeMap::new();
         while here.len() < usize::from(others) {
             if let Err(error) = self.receive_one(&handler, mine, &mut here) {
                 for (call, _) in here.into_values() {
@@ -131,9 +109,11 @@ impl Meeting<'_> {
                 return Err(error);
             }
         }
-        let (calls, addresses): (Vec<Call>, Vec<LinkAddress>) = here.into_values().unzip();
-        let members = core::iter::once(mine.address.clone()).chain(addresses).collect();
-        let met = Met { cluster: chosen(), switch, members, end: End::First(end, others) };
+        let (calls, hellos): (Vec<Call>, Vec<Hello>) = here.into_values().unzip();
+        let all = || core::iter::once(mine).chain(&hellos);
+        let members = all().map(|hello| hello.address.clone()).collect();
+        let switches = all().map(|hello| hello.switch.clone()).collect();
+        let met = Met { cluster: chosen(), members, switches };
         calls.into_iter().try_for_each(|call| call.reply(met.to_text()))?;
         handler.leave()?;
         Ok(met)
@@ -143,7 +123,7 @@ impl Meeting<'_> {
         &self,
         handler: &Handler,
         mine: &Hello,
-        here: &mut BTreeMap<u16, (Call, LinkAddress)>,
+        here: &mut BTreeMap<u16, (Call, Hello)>,
     ) -> Result<(), Error> {
         let call = handler.next_within(self.left()).map_err(|error| match error.code() {
             Code::TimedOut => self.missing(here),
@@ -157,7 +137,7 @@ impl Meeting<'_> {
             }
         });
         match hello {
-            Ok(hello) => drop(here.insert(hello.me, (call, hello.address))),
+            Ok(hello) => drop(here.insert(hello.me, (call, hello))),
             Err(error) => {
                 call.reply(refused(&error))?;
                 return Err(error);
@@ -166,7 +146,7 @@ impl Meeting<'_> {
         Ok(())
     }
 
-    fn missing(&self, here: &BTreeMap<u16, (Call, LinkAddress)>) -> Error {
+    fn missing(&self, here: &BTreeMap<u16, (Call, Hello)>) -> Error {
         let missing = (1..self.members).filter(|member| !here.contains_key(member));
         let missing: Vec<String> = missing.map(|member| member.to_string()).collect();
         let text = format!(
@@ -191,7 +171,7 @@ impl Meeting<'_> {
             _ => error,
         })?;
         let reply = first.call_within(mine.to_text(), self.left() + GRACE)?;
-        Met::from_text(&reply, self.members, places, messaging.to(&self.end_name()))
+        Met::from_text(&reply, self.members, places)
     }
 }
 
@@ -231,19 +211,22 @@ fn number<T: core::str::FromStr>(text: &str) -> Result<T, Error> {
 
 impl Hello {
     fn to_text(&self) -> String {
-        let (me, members, address) =
-            (self.me.to_string(), self.members.to_string(), self.address.to_string());
-        join(&[VERSION, &me, &members, &self.machine, &address, &self.shares])
+        let (me, members) = (self.me.to_string(), self.members.to_string());
+        let (address, switch) = (self.address.to_string(), self.switch.to_string());
+        join(&[VERSION, &me, &members, &self.machine, &address, &switch, &self.shares])
     }
 
     fn from_text(bytes: &[u8]) -> Result<Hello, Error> {
         let fields = fields(bytes)?;
-        let [VERSION, me, members, machine, address, shares] = fields[..] else { return Err(unreadable()) };
+        let [VERSION, me, members, machine, address, switch, shares] = fields[..] else {
+            return Err(unreadable());
+        };
         Ok(Hello {
             me: number(me)?,
             members: number(members)?,
             machine: machine.to_owned(),
             address: number(address)?,
+            switch: number(switch)?,
             shares: shares.to_owned(),
         })
     }
@@ -286,57 +269,28 @@ fn first_difference<'a>(one: &'a str, other: &'a str) -> (&'a str, &'a str) {
 
 impl Met {
     fn to_text(&self) -> String {
-        let (cluster, switch) = (self.cluster.to_string(), self.switch.to_string());
-        let members: Vec<String> = self.members.iter().map(LinkAddress::to_string).collect();
-        let fields = ["welcome", &cluster, &switch].into_iter().chain(members.iter().map(String::as_str));
+        let cluster = self.cluster.to_string();
+        let addresses: Vec<String> =
+            self.members.iter().chain(&self.switches).map(LinkAddress::to_string).collect();
+        let fields = ["welcome", &cluster].into_iter().chain(addresses.iter().map(String::as_str));
         join(&fields.collect::<Vec<_>>())
     }
 
-    fn from_text(bytes: &[u8], members: u16, places: &Places, end: Recipient) -> Result<Met, Error> {
+    fn from_text(bytes: &[u8], members: u16, places: &Places) -> Result<Met, Error> {
         let fields = fields(bytes)?;
         if let ["refused", code, text] = fields[..] {
             let code = Code::ALL.iter().find(|known| known.name() == code).ok_or_else(unreadable)?;
             return Err(Error::new(*code, text));
         }
-        let ["welcome", cluster, switch, addresses @ ..] = &fields[..] else { return Err(unreadable()) };
-        if addresses.len() != usize::from(members) {
+        let ["welcome", cluster, addresses @ ..] = &fields[..] else { return Err(unreadable()) };
+        let of = usize::from(members);
+        if addresses.len() != 2 * of {
             return Err(unreadable());
         }
-        let address = |text: &str| number::<LinkAddress>(text).map(|address| places.identified(address));
-        Ok(Met {
-            cluster: number(cluster)?,
-            switch: address(switch)?,
-            members: addresses.iter().map(|text| address(text)).collect::<Result<_, _>>()?,
-            end: End::Other(end),
-        })
-    }
-}
-
-impl End {
-    /// Waits until all members want to end. Once the first one says so, others may be gone.
-    pub(super) fn wait(&self, board: &Board) -> Result<(), Error> {
-        match self {
-            End::Other(first) => match first.call(Bytes::new()) {
-                // It has heard of somebody's end before this member has.
-                Err(error) if error.code() == Code::TaskFailed => {
-                    Err(Error::new(Code::PeerDied, error.text()))
-                }
-                other => other.map(drop),
-            },
-            End::First(handler, others) => {
-                let mut calls = Vec::new();
-                for _ in 0..*others {
-                    match handler.next_unless(None, LOOK, || board.end().map_or(Ok(()), Err)) {
-                        Ok(call) => calls.push(call),
-                        Err(error) => {
-                            calls.into_iter().try_for_each(|call| call.fail(error.text()))?;
-                            return Err(error);
-                        }
-                    }
-                }
-                calls.into_iter().try_for_each(|call| call.reply(Bytes::new()))
-            }
-        }
+        let address = |text: &&str| number::<LinkAddress>(text).map(|address| places.identified(address));
+        let all = |texts: &[&str]| texts.iter().map(address).collect::<Result<Vec<_>, _>>();
+        let (members, switches) = (all(&addresses[..of])?, all(&addresses[of..])?);
+        Ok(Met { cluster: number(cluster)?, members, switches })
     }
 }
 
@@ -346,7 +300,8 @@ mod tests {
 
     fn hello(me: u16, shares: &str) -> Hello {
         let address = LinkAddress::SharedMemory("/tmp/x/member".into());
-        Hello { me, members: 3, machine: "here".to_owned(), address, shares: shares.to_owned() }
+        let switch = LinkAddress::SharedMemory("/tmp/x/member.1".into());
+        Hello { me, members: 3, machine: "here".to_owned(), address, switch, shares: shares.to_owned() }
     }
 
     #[test]
@@ -356,9 +311,9 @@ mod tests {
         for bytes in [
             &b""[..],
             b"\xff",
-            b"isonet 1\x00",
-            b"isonet 0\x001\x003\0\0/x\0",
-            b"isonet 1\x00-1\x003\0\0/x\0",
+            b"isonet 2\x00",
+            b"isonet 1\x001\x003\0\0/x\0/y\0",
+            b"isonet 2\x00-1\x003\0\0/x\0/y\0",
         ] {
             assert_eq!(Hello::from_text(bytes), Err(unreadable()));
         }

@@ -99,7 +99,7 @@ impl Isonet {
 
 fn begin(core: &Arc<Core>, member: u16, handler: u32, bytes: &[u8]) -> Result<PendingPlain, Error> {
     let node = NodeId(member);
-    if core.isonet.topology().switch_of(node).is_none() {
+    if core.present().1.topology().switch_of(node).is_none() {
         return Err(of_misuse(&Misuse::UnknownNode { node }));
     }
     if bytes.len() > MAX_ISOCHRON_BYTES {
@@ -134,7 +134,7 @@ impl PendingPlain {
     ///
     /// # Errors
     /// [`Code::Busy`](crate::Code::Busy): 256 plain messages of this member have not arrived; it was not sent.
-    /// [`Code::PeerDied`](crate::Code::PeerDied): a member has ended, which the text names; it may have arrived.
+    /// [`Code::PeerDied`](crate::Code::PeerDied): the member it is for has ended, which the text names; it may have arrived.
     /// [`Code::Malformed`](crate::Code::Malformed), [`Code::Closed`](crate::Code::Closed): as [`Isonet::isochron`].
     pub fn finish(mut self) -> Result<(), Error> {
         loop {

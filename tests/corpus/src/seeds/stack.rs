@@ -32,8 +32,13 @@ fn isonet(server: &StackConfig) -> (Vec<u8>, Vec<u8>) {
     let topology = Topology::lan(token_manager_node(0), &[NodeId(0), NodeId(1)]).expect("it has nodes");
     let shape = Shape { bytes: 8, copies: [NodeId(0), NodeId(1)].into() };
     let isonet = Arc::new(Isonet::new(topology, [(Variable(3), shape)].into()).expect("it is shared"));
-    let member =
-        IsotachConfig { me: NodeId(1), view: View(1), isonet: Arc::clone(&isonet), keeps_witness: false };
+    let member = IsotachConfig {
+        me: NodeId(1),
+        view: View(1),
+        isonet: Arc::clone(&isonet),
+        agrees: true,
+        keeps_witness: false,
+    };
     let switch = TokenManagerConfig { switch: 0, view: View(1), isonet };
     let member = StackConfig { isotach: Some(member), ..server.clone() };
     let switch = StackConfig { token_manager: Some(switch), ..server.clone() };

@@ -48,6 +48,8 @@ pub enum AgreeStep {
     Agreed(Topology),
     /// I want to end, together with all others.
     Leaves,
+    /// I have heard of all that they want to end.
+    AllLeave,
 }
 
 fn write_topology(topology: &Topology, sink: &mut impl Sink) {
@@ -114,6 +116,7 @@ impl Encode for Agree {
                 write_topology(topology, sink);
             }
             AgreeStep::Leaves => sink.u8(7),
+            AgreeStep::AllLeave => sink.u8(8),
         }
     }
 }
@@ -135,6 +138,7 @@ impl Decode<'_> for Agree {
             5 => AgreeStep::Refused(Ballot::decode(reader)?),
             6 => AgreeStep::Agreed(read_topology(reader)?),
             7 => AgreeStep::Leaves,
+            8 => AgreeStep::AllLeave,
             other => return Err(reader.invalid("step of an agreement", other, 1)),
         };
         Ok(Agree { base, step })

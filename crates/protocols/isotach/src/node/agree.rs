@@ -123,7 +123,7 @@ impl Node {
 
     /// Executes nothing any more, in no view. What has not completed may have been executed by others.
     fn end(&mut self, why: Refusal) {
-        if self.ended.is_some() {
+        if self.ended.is_some() || self.has_left {
             return;
         }
         self.outgoing.tell(ENDED, Token(0), encode_to_vec(&why));
@@ -141,9 +141,9 @@ impl Node {
 
     /// All of the view want to end, each of whom has been answered: nothing is under way, and no view is needed any more.
     fn leave_with_all(&mut self) {
-        let all_leave = |agreement: &Agreement| agreement.all_leave(self.config.isonet.topology());
         let is_told = self.has_left || self.ended.is_some();
-        if !is_told && self.agreement.as_ref().is_some_and(all_leave) {
+        let topology = self.config.isonet.topology();
+        if !is_told && self.agreement.as_mut().is_some_and(|agreement| agreement.may_end(topology)) {
             self.has_left = true;
             self.outgoing.tell(LEFT, Token(0), Vec::new());
         }

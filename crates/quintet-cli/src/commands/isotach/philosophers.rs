@@ -9,6 +9,7 @@ use crate::output::{print_json, print_line};
 use clap::Args;
 use quintet::isotach::{Isonet, Run, Shape, Topology, View, Witnessed, check};
 use quintet::{Code, Error, NodeId, ServeConfig, Server, Variable, stack};
+use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -31,9 +32,15 @@ pub(super) struct Arguments {
     /// For how long they dine; ctrl-C ends it before
     #[arg(long, value_name = "S", default_value_t = 3.0, value_parser = seconds)]
     seconds: f64,
-    /// Kill one in the middle: the others halt and say who is gone
-    #[arg(long)]
-    kill_one: bool,
+    /// Kill one in the middle, the last or the one of this number: the others go on
+    #[arg(long, value_name = "N", num_args = 0..=1)]
+    kill_one: Option<Option<u16>>,
+    /// Stop one instead until the others go on without it (SIGSTOP, a second), and wake it: it is told
+    #[arg(long, value_name = "N", num_args = 0..=1, conflicts_with = "kill_one")]
+    stop_one: Option<Option<u16>>,
+    /// One of which nothing is heard for so long is lost to the others
+    #[arg(long, value_name = "S", default_value_t = 1.0, value_parser = silence)]
+    silence: f64,
     /// Print a JSON object
     #[arg(long)]
     pub(super) json: bool,
@@ -42,6 +49,11 @@ pub(super) struct Arguments {
 fn seconds(text: &str) -> Result<f64, String> {
     let seconds: f64 = text.parse().map_err(|_| format!("{text:?} is no number of seconds"))?;
     if (0.0..=3600.0).contains(&seconds) { Ok(seconds) } else { Err("0 to 3600 seconds".to_owned()) }
+}
+
+fn silence(text: &str) -> Result<f64, String> {
+    seconds(text)
+        .and_then(|seconds| if seconds < 0.1 { Err("0.1 to 3600 seconds".to_owned()) } else { Ok(seconds) })
 }
 
 /// What happens at the table.
@@ -65,17 +77,29 @@ struct Heard {
     /// What those say who cannot go on.
     halted: BTreeMap<u16, String>,
     gone: BTreeSet<u16>,
+    /// How many meals each had had when it did something first in the next view.
+    went_on: BTreeMap<u16, u64>,
+    /// The longest time in which one of them executed nothing, in milliseconds.
+    stall_ms: f64,
+    /// Forks without a value, as who had them was killed or a view ended.
+    repaired: u64,
+    /// The topologies of all views.
+    views: BTreeMap<View, String>,
 }
+
+/// Their processes, and their inputs.
+type Philosophers = BTreeMap<u16, (Companion, Option<ChildStdin>)>;
 
 /// The processes of the philosophers. They end when their input does.
 struct Table {
-    philosophers: BTreeMap<u16, (Companion, Option<ChildStdin>)>,
+    philosophers: Philosophers,
     events: Receiver<Event>,
     heard: Heard,
     is_shown: bool,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
+    let loss = arguments.loss()?;
     let folder = Folder::new()?;
     let server = Server::start(&folder.0.join("space"), &ServeConfig::default())?;
     let (tell, events) = channel();
@@ -84,30 +108,55 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     on_interrupt(move |_| drop(enough.send(Event::Enough)))?;
     let philosophers = (0..arguments.number).map(|member| {
         let at = server.addresses()[0].to_string();
-        Ok((member, start(member, arguments.number, &at, &tell)?))
+        Ok((member, start(member, arguments, &at, &tell)?))
     });
     let philosophers = philosophers.collect::<Result<_, Error>>()?;
     let is_shown = !arguments.json;
     let mut table = Table { philosophers, events, heard: Heard::default(), is_shown };
     let time = Duration::from_secs_f64(arguments.seconds);
-    if arguments.kill_one {
-        table.dine(time / 2)?;
-        return table.lose_one(arguments.json);
-    }
-    table.dine(time)?;
+    let Some(loss) = loss else {
+        table.dine(time)?;
+        table.end()?;
+        return table.conclude(arguments, None);
+    };
+    table.dine(time / 2)?;
+    let told = table.lose(loss)?;
+    table.dine(time / 2)?;
     table.end()?;
-    table.conclude(arguments)
+    table.conclude(arguments, Some((loss, told)))
+}
+
+/// Who is lost in the middle.
+#[derive(Clone, Copy)]
+struct Loss {
+    member: u16,
+    /// It is stopped, and goes on when the others have.
+    is_stopped: bool,
+}
+
+impl Arguments {
+    fn loss(&self) -> Result<Option<Loss>, Error> {
+        let asked = self.kill_one.map(|asked| (asked, false)).or(self.stop_one.map(|asked| (asked, true)));
+        let Some((asked, is_stopped)) = asked else { return Ok(None) };
+        let member = asked.unwrap_or(self.number - 1);
+        if member < self.number {
+            return Ok(Some(Loss { member, is_stopped }));
+        }
+        let text = format!("there is no philosopher {member} to be lost: they are numbered from 0");
+        Err(Error::new(Code::BadValue, text))
+    }
 }
 
 fn start(
     member: u16,
-    of: u16,
+    arguments: &Arguments,
     at: &str,
     tell: &Sender<Event>,
 ) -> Result<(Companion, Option<ChildStdin>), Error> {
-    let (member_text, of) = (member.to_string(), of.to_string());
-    let arguments = ["philosopher", "--at", at, "--member", &member_text, "--of", &of].map(OsString::from);
-    let mut companion = Companion::start_listening(arguments)?;
+    let (number, of, silence) =
+        (member.to_string(), arguments.number.to_string(), arguments.silence.to_string());
+    let words = ["philosopher", "--at", at, "--member", &number, "--of", &of, "--silence", &silence];
+    let mut companion = Companion::start_listening(words.map(OsString::from))?;
     let output = companion.output().expect("it is given once");
     let tell = tell.clone();
     std::thread::spawn(move || {
@@ -137,10 +186,26 @@ impl Heard {
         if line["ended"] == json!(true) {
             self.complete.insert(member);
         }
+        self.repaired += line["repaired"].as_u64().unwrap_or(0);
+        if let (Some(_), Some(meals)) = (line["view"].as_u64(), line["meals"].as_u64()) {
+            self.went_on.entry(member).or_insert(meals);
+        }
+        self.stall_ms = self.stall_ms.max(line["stall_ms"].as_f64().unwrap_or(0.));
+        for view in line["views"].as_array().into_iter().flatten() {
+            if let (Some(number), Some(topology)) = (view[0].as_u64(), view[1].as_str()) {
+                self.views.insert(View(u32::try_from(number).unwrap_or(u32::MAX)), topology.to_owned());
+            }
+        }
         if let Some(text) = line["text"].as_str() {
             self.halted.insert(member, text.to_owned());
         }
         Ok(())
+    }
+
+    /// Meals since then of those who went on.
+    fn meals_since(&self) -> u64 {
+        let since = |(member, before): (&u16, &u64)| self.meals.get(member).map_or(0, |all| all - before);
+        self.went_on.iter().map(since).sum()
     }
 }
 
@@ -151,7 +216,8 @@ impl Table {
         let mut shown = Instant::now();
         loop {
             // The time begins with the first meals: processes start at their own pace.
-            if end.is_none() && self.heard.meals.len() == self.philosophers.len() {
+            let have_eaten = self.philosophers.keys().all(|member| self.heard.meals.contains_key(member));
+            if end.is_none() && have_eaten {
                 end = Some(Instant::now() + time);
             }
             if end.is_some_and(|end| end <= Instant::now()) {
@@ -164,12 +230,7 @@ impl Table {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
             }
-            if let Some((member, text)) = self.heard.halted.first_key_value() {
-                return Err(Error::new(Code::PeerDied, format!("philosopher {member} cannot go on: {text}")));
-            }
-            if let Some(member) = self.heard.gone.first() {
-                return Err(Error::new(Code::PeerDied, format!("philosopher {member} has ended by itself")));
-            }
+            self.check_that_all_go_on()?;
             if self.is_shown && end.is_some() && shown.elapsed() >= BETWEEN_LINES {
                 shown = Instant::now();
                 self.show()?;
@@ -211,59 +272,116 @@ impl Table {
         Ok(())
     }
 
-    /// Checks what all did, and says how it was.
-    fn conclude(&mut self, arguments: &Arguments) -> Result<ExitCode, Error> {
+    /// Checks what all did, and says how it was. Of who was lost: what it was told.
+    fn conclude(
+        &mut self,
+        arguments: &Arguments,
+        lost: Option<(Loss, Option<String>)>,
+    ) -> Result<ExitCode, Error> {
         let said = core::mem::take(&mut self.heard.said);
         let isochrons =
             said.values().flatten().filter(|done| matches!(done, Witnessed::Completed { .. })).count();
-        let run = Run { said, views: views(arguments.number)?, gone: BTreeSet::new(), has_ended: true };
-        let meals: Vec<u64> = self.heard.meals.values().copied().collect();
-        let checked = check(&run);
-        if let Err(violation) = &checked {
+        let gone = lost.iter().map(|(loss, _)| NodeId(loss.member)).collect();
+        let run = Run { said, views: views(arguments.number, &self.heard.views)?, gone, has_ended: true };
+        if let Err(violation) = check(&run) {
             return Err(Error::new(Code::Mismatch, format!("the order is not one: {violation}")));
         }
+        let meals: Vec<u64> = self.heard.meals.values().copied().collect();
+        let lost = lost.map(|(loss, told)| Lost {
+            loss,
+            told,
+            stall_ms: self.heard.stall_ms,
+            meals: self.heard.meals_since(),
+        });
         if arguments.json {
             let object = json!({
                 "philosophers": arguments.number, "meals": meals, "isochrons": isochrons, "pulse": self.heard.pulse, "one_order": true,
+                "lost": lost.as_ref().map(|lost| lost.loss.member), "stall_ms": lost.as_ref().map(|lost| lost.stall_ms),
+                "meals_after": lost.as_ref().map(|lost| lost.meals), "told": lost.as_ref().and_then(|lost| lost.told.as_deref()),
+                "repaired": self.heard.repaired,
             });
             print_json(&object)?;
-        } else {
-            let (all, least) = (meals.iter().sum::<u64>(), meals.iter().min().copied().unwrap_or(0));
-            let number = arguments.number;
-            print_line(format_args!(
-                "{number} philosophers had {all} meals, each {least} or more, by {isochrons} isochrons"
-            ))?;
-            print_line(
-                "the order is one: all that they did was done again in it, and each read gave what was written last",
-            )?;
+            return Ok(ExitCode::SUCCESS);
         }
+        let (all, least) = (meals.iter().sum::<u64>(), meals.iter().min().copied().unwrap_or(0));
+        let number = arguments.number;
+        print_line(format_args!(
+            "{number} philosophers had {all} meals, each {least} or more, by {isochrons} isochrons"
+        ))?;
+        lost.iter().try_for_each(|lost| lost.print(self.heard.repaired))?;
+        print_line(
+            "the order is one: all that they did was done again in it, and each read gave what was written last",
+        )?;
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Kills one, and hears what the others say.
-    fn lose_one(&mut self, is_for_a_program: bool) -> Result<ExitCode, Error> {
-        let last = *self.philosophers.last_key_value().expect("there are two at least").0;
-        drop(self.philosophers.remove(&last));
-        while self.heard.halted.len() < self.philosophers.len() {
+    /// Kills one, or stops it, and waits until all others go on. Who was stopped goes on then: what it is told.
+    fn lose(&mut self, loss: Loss) -> Result<Option<String>, Error> {
+        let Some((companion, input)) = self.philosophers.remove(&loss.member) else { return Ok(None) };
+        if !loss.is_stopped {
+            drop(companion);
+            return self
+                .hear_until(|heard, left| left.keys().all(|member| heard.went_on.contains_key(member)))
+                .map(|()| None);
+        }
+        companion.signal(Signal::STOP)?;
+        self.hear_until(|heard, left| left.keys().all(|member| heard.went_on.contains_key(member)))?;
+        companion.signal(Signal::CONT)?;
+        self.hear_until(|heard, _| heard.halted.contains_key(&loss.member))?;
+        drop(input);
+        Ok(self.heard.halted.remove(&loss.member))
+    }
+
+    /// Listens until something is so, or somebody has had enough. Who is left is to go on.
+    fn hear_until(&mut self, is_so: impl Fn(&Heard, &Philosophers) -> bool) -> Result<(), Error> {
+        while !is_so(&self.heard, &self.philosophers) {
             match self.events.recv() {
-                Ok(Event::Enough) | Err(_) => break,
+                Ok(Event::Enough) | Err(_) => return Ok(()),
                 Ok(event) => self.take(event)?,
             }
+            self.check_that_all_go_on()?;
         }
-        self.wait_for_ends()?;
-        if !is_for_a_program {
-            for (member, text) in &self.heard.halted {
-                print_line(format_args!("philosopher {member}: {text}"))?;
+        Ok(())
+    }
+
+    fn check_that_all_go_on(&self) -> Result<(), Error> {
+        let left = |member: &&u16| self.philosophers.contains_key(member);
+        if let Some((member, text)) = self.heard.halted.iter().find(|(member, _)| left(member)) {
+            return Err(Error::new(Code::PeerDied, format!("philosopher {member} cannot go on: {text}")));
+        }
+        match self.heard.gone.iter().find(left) {
+            Some(member) => {
+                Err(Error::new(Code::PeerDied, format!("philosopher {member} has ended by itself")))
             }
+            None => Ok(()),
         }
-        let halted = self.heard.halted.len();
-        let text = format!("philosopher {last} was killed, as asked: {halted} halted and say who is gone");
-        Err(Error::new(Code::PeerDied, text))
+    }
+}
+
+/// What became of who was lost, and of the others.
+struct Lost {
+    loss: Loss,
+    told: Option<String>,
+    stall_ms: f64,
+    /// Of those who are left, since.
+    meals: u64,
+}
+
+impl Lost {
+    fn print(&self, repaired: u64) -> Result<(), Error> {
+        let Lost { loss: Loss { member, is_stopped }, told, stall_ms, meals } = self;
+        let what = if *is_stopped { "stopped" } else { "killed" };
+        print_line(format_args!(
+            "philosopher {member} was {what}: the others stood still for {stall_ms:.1} ms at most, and had {meals} meals since; {repaired} forks without a value were laid down anew"
+        ))?;
+        told.iter().try_for_each(|told| {
+            print_line(format_args!("philosopher {member} woke up and was told: {told}")).map(drop)
+        })
     }
 }
 
 /// What all philosophers know, as they make it themselves.
-fn views(number: u16) -> Result<BTreeMap<View, Arc<Isonet>>, Error> {
+fn views(number: u16, told: &BTreeMap<View, String>) -> Result<BTreeMap<View, Arc<Isonet>>, Error> {
     let bad = |text: String| Error::new(Code::BadValue, text);
     let nodes: Vec<NodeId> = (0..number).map(NodeId).collect();
     let topology =
@@ -274,7 +392,13 @@ fn views(number: u16) -> Result<BTreeMap<View, Arc<Isonet>>, Error> {
     };
     let isonet =
         Isonet::new(topology, (0..number).map(fork).collect()).map_err(|error| bad(error.to_string()))?;
-    Ok(BTreeMap::from([(View(1), Arc::new(isonet))]))
+    let later = told.iter().filter(|(view, _)| **view > View(1)).map(|(view, topology)| {
+        let topology = Topology::parse(topology).map_err(|error| bad(error.to_string()))?;
+        Ok((*view, Arc::new(isonet.among(topology))))
+    });
+    let mut views = later.collect::<Result<BTreeMap<_, _>, Error>>()?;
+    views.insert(View(1), Arc::new(isonet));
+    Ok(views)
 }
 
 /// A folder for this user alone, removed when dropped.

@@ -3,7 +3,7 @@
 use super::told;
 use crate::connection::refused;
 use clap::Args;
-use quintet::{Error, Executed, Isonet, Lab, LinkAddress, Variable};
+use quintet::{Cause, Code, Error, Executed, Isonet, IsonetCause, Lab, LinkAddress, LinkConfig, Variable};
 use serde_json::{Value, json};
 use std::io::{Write, stdin, stdout};
 use std::process::ExitCode;
@@ -33,6 +33,9 @@ pub(crate) struct SideArguments {
     /// How many there are
     #[arg(long)]
     of: u16,
+    /// How long nothing may be heard of another one, in seconds
+    #[arg(long)]
+    silence: f64,
 }
 
 /// The forks of a philosopher: the one behind it, which it shares with the philosopher before it, comes second.
@@ -49,22 +52,31 @@ impl SideArguments {
     /// Thinks and eats until the input ends.
     pub(crate) fn run(&self) -> Result<ExitCode, Error> {
         let (lab, is_over) = (Lab::connect(self.at.clone(), 0, LEASE)?, ends_with_input());
-        let builder = lab.isochrons(TABLE).member(self.member, self.of).keep_witness();
+        let silence = Duration::try_from_secs_f64(self.silence)
+            .map_err(|error| Error::new(Code::BadValue, format!("--silence: {error}")))?;
+        let link = LinkConfig { silence_limit: silence, keep_alive: silence / 4, ..LinkConfig::default() };
+        let builder = lab.isochrons(TABLE).member(self.member, self.of).link(link).keep_witness();
         let table = (0..self.of)
             .fold(builder, |builder, fork| {
                 builder.variable_at(Variable(fork.into()), FORK_BYTES, &copies_of(fork, self.of))
             })
             .join()?;
-        let dined = self.dine(&table, &is_over).and_then(|meals| {
+        let dined = self.dine(&table, &is_over).and_then(|dinner| {
             table.close()?;
-            Ok(meals)
+            Ok(dinner)
         });
         match dined {
-            Ok(meals) => {
+            Ok(dinner) => {
                 for witnessed in table.take_witness() {
                     say(&told::write(&witnessed)?)?;
                 }
-                say(&json!({"ended": true, "meals": meals}))?;
+                let views: Vec<Value> = table
+                    .views()
+                    .iter()
+                    .map(|(view, isonet)| json!([view.0, isonet.topology().to_text()]))
+                    .collect();
+                let stall_ms = dinner.longest.as_secs_f64() * 1e3;
+                say(&json!({"ended": true, "meals": dinner.meals, "stall_ms": stall_ms, "views": views}))?;
             }
             Err(error) => {
                 // To end now would tell the others that it is this one who has gone.
@@ -77,20 +89,58 @@ impl SideArguments {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn dine(&self, table: &Isonet, is_over: &AtomicBool) -> Result<u64, Error> {
+    fn dine(&self, table: &Isonet, is_over: &AtomicBool) -> Result<Dinner, Error> {
         let forks = forks_of(self.member, self.of);
-        let (mut meals, mut said) = (0, Instant::now());
+        let (mut dinner, mut said, mut view) = (Dinner::default(), Instant::now(), table.view().view);
         while !is_over.load(Ordering::Acquire) {
-            let taken = take(table, forks)?;
-            meals += 1;
-            put(table, forks, &taken)?;
+            let taken = in_any_view(|| take(table, forks))?;
+            dinner.executed();
+            if taken.place.stamp.view != view {
+                view = taken.place.stamp.view;
+                say(&json!({"view": view.0, "meals": dinner.meals}))?;
+            }
+            // The fork of who died with it in the hand has no value: it is laid down anew, and nobody has eaten with it.
+            match taken.values.iter().filter(|used| used.is_none()).count() {
+                0 => dinner.meals += 1,
+                repaired => say(&json!({"repaired": repaired}))?,
+            }
+            in_any_view(|| put(table, forks, &taken))?;
+            dinner.executed();
             if said.elapsed() >= BETWEEN_WORDS {
-                say(&json!({"pulse": taken.place.stamp.pulse.0, "meals": meals}))?;
+                say(&json!({"pulse": taken.place.stamp.pulse.0, "meals": dinner.meals}))?;
                 said = Instant::now();
             }
             std::thread::sleep(THOUGHT);
         }
-        Ok(meals)
+        Ok(dinner)
+    }
+}
+
+/// How it was.
+#[derive(Default)]
+struct Dinner {
+    meals: u64,
+    /// When the last isochron was executed.
+    last: Option<Instant>,
+    /// The longest time between two of them.
+    longest: Duration,
+}
+
+impl Dinner {
+    fn executed(&mut self) {
+        let now = Instant::now();
+        let since = self.last.replace(now).map_or(Duration::ZERO, |last| now.duration_since(last));
+        self.longest = self.longest.max(since);
+    }
+}
+
+/// Does it again where a view began before it was done.
+fn in_any_view(act: impl Fn() -> Result<Executed, Error>) -> Result<Executed, Error> {
+    loop {
+        match act() {
+            Err(error) if error.cause() == &Cause::Isonet(IsonetCause::ViewChanged) => {}
+            done => return done,
+        }
     }
 }
 

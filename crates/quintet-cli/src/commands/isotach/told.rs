@@ -26,6 +26,10 @@ pub(super) fn write(witnessed: &Witnessed) -> Result<Value, Error> {
                 reads.iter().map(|(variable, given)| json!([variable.0, value(given)])).collect();
             json!(["completed", write_place(*place), rank.0, reads])
         }
+        Witnessed::Received { sender, rank, operations } => {
+            let operations = operations.iter().map(write_operation).collect::<Result<Vec<_>, _>>()?;
+            json!(["received", sender.0, rank.0, operations])
+        }
         Witnessed::Lost { rank } => json!(["lost", rank.0]),
     })
 }
@@ -65,6 +69,11 @@ pub(super) fn read(line: &Value) -> Result<Witnessed, Error> {
             place: read_place(place)?,
             rank: Rank(number(rank)?),
             reads: list(reads)?.iter().map(read_reading).collect::<Result<_, _>>()?,
+        },
+        (Some("received"), [sender, rank, operations]) => Witnessed::Received {
+            sender: NodeId(number(sender)?),
+            rank: Rank(number(rank)?),
+            operations: list(operations)?.iter().map(read_operation).collect::<Result<_, _>>()?,
         },
         (Some("lost"), [rank]) => Witnessed::Lost { rank: Rank(number(rank)?) },
         _ => return Err(strange()),
@@ -133,6 +142,7 @@ mod tests {
         ];
         let reads = vec![(variable, ReadValue::Value(value)), (variable, ReadValue::Aborted)];
         for witnessed in [
+            Witnessed::Received { sender: NodeId(3), rank, operations: operations.clone() },
             Witnessed::Submitted { rank, operations, after: place },
             Witnessed::Executed { place, sender: NodeId(3), rank },
             Witnessed::Completed { place, rank, reads },

@@ -1,0 +1,154 @@
+//! How the nodes of a member are linked: where they listen, and whom they dial.
+
+use super::meeting::Met;
+use crate::stack::{StackConfig, TOKEN_MANAGER, TokenManagerConfig, sessions_of, switch_of_isonet};
+use crate::{Code, Credentials, Error, LinkAddress, LinkConfig, Recorder, life};
+use quintet_contract::{NodeId, Port};
+use quintet_link::{Listener, listen};
+use quintet_runtime::{Instance, Node, Redial, Services};
+use quintet_wire::registry::PORT_SESSION;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// What a link joins.
+pub(super) const PORTS: [(Port, Port); 1] = [(PORT_SESSION, PORT_SESSION)];
+
+/// How the nodes of a member are linked.
+pub(super) struct Links {
+    pub(super) met: Met,
+    pub(super) link: LinkConfig,
+    pub(super) recorder: Option<Recorder>,
+    pub(super) until: Instant,
+}
+
+impl Links {
+    pub(super) fn config(&self) -> StackConfig {
+        StackConfig::of_client(self.met.cluster, life::incarnation(), life::random())
+            .with_window(self.link.window)
+            .with_liveness(self.link.liveness_of_client())
+    }
+
+    pub(super) fn node(&self, id: NodeId, listener: Box<dyn Listener>) -> Result<Node, Error> {
+        let mut node = Node::new(id, Services::none())?;
+        node.set_spin(self.link.spin);
+        node.set_packets(self.link.packets);
+        node.listen(listener, PORT_SESSION)?;
+        Ok(node)
+    }
+
+    /// The node of a token manager.
+    pub(super) fn switch(
+        &self,
+        manager: TokenManagerConfig,
+        listener: Box<dyn Listener>,
+    ) -> Result<Node, Error> {
+        let id = manager.isonet.topology().switches()[manager.switch].manager;
+        let config = StackConfig { token_manager: Some(manager), ..self.config() };
+        let mut node = self.node(id, listener)?;
+        let instance = Instance::new(switch_of_isonet(&config));
+        node.add(PORT_SESSION, self.recorded(instance, id, TOKEN_MANAGER, &config)?);
+        Ok(node)
+    }
+
+    pub(super) fn recorded(
+        &self,
+        instance: Instance,
+        id: NodeId,
+        name: &str,
+        config: &StackConfig,
+    ) -> Result<Instance, Error> {
+        let Some(recorder) = &self.recorder else { return Ok(instance) };
+        let config = config.to_bytes();
+        // What a replay would refuse is not recorded.
+        StackConfig::from_bytes(&config).map_err(|error| {
+            let text = format!("an isonet with so many variables and copies cannot be recorded: {error}");
+            Error::new(Code::BadValue, text)
+        })?;
+        Ok(instance.recorded(recorder, sessions_of(id), name, &config))
+    }
+
+    /// Each member dials those before it.
+    pub(super) fn dial_earlier(&self, node: &mut Node, me: NodeId) {
+        for (peer, address) in (0..me.0).map(NodeId).zip(&self.met.members) {
+            node.dial(peer, &PORTS, self.redial(address));
+        }
+    }
+
+    /// Where the token manager beside a member is dialled.
+    pub(super) fn switch_beside(&self, member: NodeId) -> Option<Redial> {
+        self.met.switches.get(usize::from(member.0)).map(|address| self.redial(address))
+    }
+
+    fn redial(&self, address: &LinkAddress) -> Redial {
+        let window = self.link.resume_window.max(self.until.saturating_duration_since(Instant::now()));
+        Redial { address: address.clone(), window, seed: life::random() }
+    }
+}
+
+/// Where a member listens, and its token manager.
+pub(super) struct Places {
+    pub(super) listener: Box<dyn Listener>,
+    pub(super) switch: Box<dyn Listener>,
+    credentials: Option<Credentials>,
+    pub(super) folder: Option<Folder>,
+}
+
+impl Places {
+    /// Listens there, or in a folder of its own.
+    pub(super) fn listen(at: Option<LinkAddress>) -> Result<Places, Error> {
+        let (at, folder) = match at {
+            Some(at) => (at, None),
+            None => {
+                let folder = Folder::new()?;
+                (LinkAddress::SharedMemory(folder.0.join("member")), Some(folder))
+            }
+        };
+        let credentials = match &at {
+            LinkAddress::Tls { credentials, .. } => credentials.clone(),
+            _ => None,
+        };
+        let beside = match &at {
+            LinkAddress::Tcp { port: 0, .. } | LinkAddress::Tls { port: 0, .. } => Some(at.clone()),
+            _ => at.of_manager(1),
+        };
+        let none = || Error::new(Code::BadValue, format!("{at}: a token manager needs the port behind it"));
+        let switch = listen(&beside.ok_or_else(none)?)?;
+        Ok(Places { listener: listen(&at)?, switch, credentials, folder })
+    }
+
+    pub(super) fn address(&self) -> LinkAddress {
+        self.listener.address()
+    }
+
+    pub(super) fn switch(&self) -> LinkAddress {
+        self.switch.address()
+    }
+
+    /// Another member's address, at which this one proves itself as at its own.
+    pub(super) fn identified(&self, address: LinkAddress) -> LinkAddress {
+        address.identified(self.credentials.as_ref())
+    }
+}
+
+/// A folder for this user alone, removed when dropped.
+pub(super) struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Result<Folder, Error> {
+        let name = format!("quintet-isonet-{}-{:08x}", std::process::id(), life::random() as u32);
+        let path = std::env::temp_dir().join(name);
+        let refused = |error: std::io::Error| {
+            Error::new(Code::Resource, format!("{}: cannot make this folder: {error}", path.display()))
+        };
+        std::fs::DirBuilder::new().mode(0o700).create(&path).map_err(refused)?;
+        Ok(Folder(path))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What somebody has put there, or removed, is theirs.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

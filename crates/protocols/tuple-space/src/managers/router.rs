@@ -30,6 +30,9 @@ use quintet_wire::encode_to_vec;
 use std::collections::{BTreeMap, VecDeque};
 use target::Target;
 
+/// Why a request is refused that no link takes.
+const TOO_LONG: &str = "the request is too long for the link";
+
 /// Whom a router speaks for, and to.
 #[derive(Clone, Debug)]
 pub struct RouterConfig {
@@ -290,17 +293,29 @@ impl Router {
 
     /// Whether all that waited for the link has gone.
     fn flush(&mut self, manager: u8, out: &mut dyn Outbox) -> bool {
+        let mut too_long = Vec::new();
         let at = self.at(manager);
         if !at.is_up {
             return at.outgoing.is_empty();
         }
         while let Some(frame) = at.outgoing.front() {
-            if forward(frame.borrow(), at.address, out) == Err(SendError::Full) {
-                return false;
+            match forward(frame.borrow(), at.address, out) {
+                Err(SendError::Full) => return false,
+                Err(SendError::TooLong { .. }) => too_long.push(frame.token),
+                // The news that the manager is gone ends all that was asked.
+                Ok(()) | Err(SendError::Unreachable) => {}
             }
             at.outgoing.pop_front();
         }
+        too_long.into_iter().for_each(|token| self.refuse_too_long(token, out));
         true
+    }
+
+    /// Ends a request of which the link to a manager takes no part.
+    fn refuse_too_long(&mut self, token: Token, out: &mut dyn Outbox) {
+        if self.take_parts(token, true, out).is_some() {
+            self.refuse(token, Code::TooLarge, TOO_LONG, out);
+        }
     }
 
     /// Sends the first of the queue to one manager, with another body if one is given. False: its link has no room.
@@ -324,8 +339,7 @@ impl Router {
                 return false;
             }
             Err(SendError::TooLong { .. }) => {
-                let text = "the request is too long for the link";
-                self.refuse(item.frame.token, Code::TooLarge, text, out);
+                self.refuse(item.frame.token, Code::TooLarge, TOO_LONG, out);
                 return true;
             }
             Err(SendError::Unreachable) => {

@@ -2,6 +2,7 @@
 
 mod further;
 mod hot_keys;
+mod links;
 mod network;
 mod random_runs;
 mod rules;

@@ -80,6 +80,14 @@ impl Manager {
             ERROR if frame.token == SPACE_IS_OVER => self.told_lost(now, from, &frame, out),
             _ => self.answered(now, &frame, out),
         }
+        self.end_turn(now, out);
+    }
+
+    /// Serves those who waited for room that tuples have left.
+    fn end_turn(&mut self, now: Time, out: &mut dyn Outbox) {
+        if !self.commits.stands_still() {
+            self.spaces.unnamed_mut().end_turn(now, out);
+        }
     }
 
     /// Another manager has done what it was asked.
@@ -132,6 +140,7 @@ impl Manager {
             self.transfer(now, from, frame.borrow(), out);
         }
         self.finish_incoming(now, &signature, out);
+        self.end_turn(now, out);
     }
 
     pub(super) fn others(&self) -> impl Iterator<Item = u8> + use<> {

@@ -1,7 +1,7 @@
 //! What is asked again has less time left.
 
 use super::Item;
-use crate::codec::{ACK, FURTHER, FurtherOperation, OUT, READ, TAKE};
+use crate::codec::{ACK, COMMIT, FURTHER, FurtherOperation, OUT, READ, TAKE, Uses};
 use quintet_contract::Time;
 
 /// Where the span of a request lies that says how long it waits; none if it waits without end, or does not wait.
@@ -11,6 +11,7 @@ fn span_at(kind: quintet_contract::Kind, body: &[u8]) -> Option<usize> {
         FURTHER if may_wait(body) && body.get(9).is_some_and(|how| how & 0xf == 1) => 10,
         OUT => 8,
         ACK => 16,
+        COMMIT => 8 + Uses::len_in(body)?,
         _ => return None,
     };
     let span = u64::from_le_bytes(*body.get(at..)?.first_chunk()?);
@@ -36,6 +37,29 @@ pub(super) fn spend(item: &mut Item, now: Time) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use quintet_contract::{Address, Effects, Span, Token};
+
+    #[test]
+    fn a_group_that_is_asked_again_has_less_time_left() {
+        let tuples = [crate::tuple![1i64]];
+        let leases = [crate::LeaseId(3), crate::LeaseId(7)];
+        let witnesses = [crate::Witness { age: 5, place: 1 }];
+        let (deadline, expiries) = (Some(Span::from_millis(9)), &[][..]);
+        let commit = crate::Request::Commit {
+            leases: &leases,
+            witnesses: &witnesses,
+            deadline,
+            tuples: &tuples,
+            expiries,
+        };
+        let (mut out, to) = (Effects::default(), Address::new(1, 16));
+        commit.send(&mut out, to, Token(1), Token(1)).expect("it is small");
+        let (_, frame) = out.frames().pop().expect("it was sent");
+        let mut item = Item { number: 1, frame, since: Some(Time(1)) };
+        spend(&mut item, Time(1) + Span::from_millis(4));
+        let at = span_at(COMMIT, &item.frame.body).expect("it waits for a while");
+        assert_eq!(item.frame.body[at..at + 8], Span::from_millis(5).0.to_le_bytes());
+    }
 
     #[test]
     fn the_age_at_which_a_page_goes_on_is_no_span() {

@@ -100,7 +100,7 @@ impl Router {
         match self.send_part(manager, frame, out) {
             Ok(()) => {}
             Err(SendError::TooLong { .. }) => {
-                return self.refuse_parts(token, Code::TooLarge, "the request is too long for the link", out);
+                return self.refuse_too_long(token, out);
             }
             Err(_) => {
                 let text = self.gone(manager);
@@ -156,7 +156,7 @@ impl Router {
     }
 
     /// Ends such a request. `gives_up`: what is prepared of it comes to nothing.
-    fn take_parts(&mut self, token: Token, gives_up: bool, out: &mut dyn Outbox) -> Option<Open> {
+    pub(super) fn take_parts(&mut self, token: Token, gives_up: bool, out: &mut dyn Outbox) -> Option<Open> {
         let open = self.open.remove(&token)?;
         if let Asked::Several(several) = &open.asked
             && gives_up

@@ -53,6 +53,20 @@ fn a_key_that_every_template_gives_spreads_a_signature_and_one_that_leaves_it_ou
 }
 
 #[test]
+fn who_waits_for_room_has_it_when_tuples_have_moved_away() {
+    let mut network = Network::new(3, 1, SpaceConfig { max_tuples: 8, ..SpaceConfig::default() });
+    network.settle(&mut Random::new(1, 1));
+    (0..8i64).for_each(|key| out(&mut network, tuple!["task", key, 0i64]));
+    let tuples = [tuple!["task", 8i64, 0i64]];
+    let waits = network.ask(0, &Request::Out { deadline: None, tuples: &tuples, expiries: &[] });
+    network.settle(&mut Random::new(1, 1));
+    assert_eq!(network.take_answer(0, waits), None, "that manager is full");
+    network.ask_directory(0, &Route::Spread(signature_of(&tuples[0]), 1));
+    network.settle(&mut Random::new(1, 1));
+    assert_eq!(network.take_answer(0, waits), Some(Answer::Done));
+}
+
+#[test]
 fn a_key_that_is_declared_spreads_a_signature_at_once_and_a_template_without_it_gathers_it() {
     let mut network = network(2);
     out(&mut network, tuple!["task", 0i64, 0i64]);

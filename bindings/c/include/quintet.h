@@ -1604,6 +1604,15 @@ quintet_status quintet_pending_selected(quintet_pending *pending,
                                         quintet_tuple **tuple);
 
 /**
+ * Collects what `quintet_space_begin_select_lease` asked for: which of its templates matches, counted from 0, and the lease. It is given once.
+ *
+ * Fails as `quintet_pending_lease`.
+ */
+quintet_status quintet_pending_selected_lease(quintet_pending *pending,
+                                              size_t *which,
+                                              quintet_lease **lease);
+
+/**
  * Calls `callback(argument)` once, when the outcome is there: now, or on the thread that brings it, which is in a call of this lab or in
  * `quintet_lab_progress`. An operation that is freed before may never call. The callback may call the space, and collect
  * this outcome; it must not free the operation, throw or jump.
@@ -1783,6 +1792,17 @@ quintet_status quintet_messaging_call(quintet_lab *lab,
                                       size_t length,
                                       int64_t timeout_ms,
                                       quintet_buffer **reply);
+
+/**
+ * Begins `quintet_space_select_lease`; what it found comes by `quintet_pending_selected_lease`. It is renewed from its beginning, however late anybody looks.
+ *
+ * Fails with `QUINTET_BAD_VALUE` for what is no template, for none and for too many; `QUINTET_RESOURCE` if there is no thread to renew it.
+ */
+quintet_status quintet_space_begin_select_lease(quintet_space *space,
+                                                const quintet_tuple *const *wanted,
+                                                size_t count,
+                                                int64_t timeout_ms,
+                                                quintet_pending **pending);
 
 /**
  * Calls a handler of this name one-way: it is accepted when this returns, and handled later. It is lost with the process that has begun it, or

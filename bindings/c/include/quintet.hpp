@@ -13,101 +13,11 @@
 #define QUINTET_HPP
 
 #include "quintet/messaging.hpp"
+#include "quintet/pending.hpp"
 #include "quintet/tuple.hpp"
 #include "quintet/watch.hpp"
 
 namespace quintet {
-
-namespace detail {
-inline std::vector<const quintet_tuple *> handles(const std::vector<tuple> &tuples) {
-    std::vector<const quintet_tuple *> found;
-    for (const auto &one : tuples) found.push_back(one.handle());
-    return found;
-}
-} // namespace detail
-
-class lease;
-
-/// An operation under way. Destroyed before it was collected, it is cancelled.
-class pending {
-public:
-    explicit pending(quintet_pending *handle) noexcept : handle_(handle) {}
-    /// Whether the outcome is there within `limit`.
-    bool wait(timeout limit = forever) const {
-        bool is_done = false;
-        detail::check(quintet_pending_wait(handle_.get(), detail::milliseconds(limit), &is_done));
-        return is_done;
-    }
-    void result() const { detail::check(quintet_pending_result(handle_.get())); }
-    /// The tuple; none if there was no match for what does not wait.
-    std::optional<quintet::tuple> tuple() const {
-        quintet_tuple *found = nullptr;
-        detail::check(quintet_pending_tuple(handle_.get(), &found));
-        return found ? std::optional<quintet::tuple>(std::in_place, found) : std::nullopt;
-    }
-    /// Of a select: which of its templates matches, and the tuple; none if there was no match for what does not wait.
-    std::optional<std::pair<std::size_t, quintet::tuple>> selected() const {
-        std::size_t which = 0;
-        quintet_tuple *found = nullptr;
-        detail::check(quintet_pending_selected(handle_.get(), &which, &found));
-        if (!found) return std::nullopt;
-        return std::make_pair(which, quintet::tuple(found));
-    }
-    quintet::lease lease() const;
-    std::uint64_t count() const {
-        std::uint64_t found = 0;
-        detail::check(quintet_pending_count(handle_.get(), &found));
-        return found;
-    }
-    void notify(quintet_callback callback, void *argument) const {
-        detail::check(quintet_pending_notify(handle_.get(), callback, argument));
-    }
-    void cancel() const { detail::check(quintet_pending_cancel(handle_.get())); }
-    quintet_pending *handle() const noexcept { return handle_.get(); }
-
-private:
-    detail::owned<quintet_pending, quintet_pending_free> handle_;
-};
-
-/// A tuple that is leased. Destroyed before it was acknowledged, also by an exception, its tuple returns to the space.
-class lease {
-public:
-    explicit lease(quintet_lease *handle) noexcept : handle_(handle) {}
-    tuple_view tuple() const {
-        const quintet_tuple *found = nullptr;
-        detail::check(quintet_lease_tuple(handle_.get(), &found));
-        return tuple_view(found);
-    }
-    std::uint32_t attempt() const {
-        std::uint32_t found = 0;
-        detail::check(quintet_lease_attempt(handle_.get(), &found));
-        return found;
-    }
-    void acknowledge() { detail::check(quintet_lease_acknowledge(handle_.get(), nullptr, 0)); }
-    void acknowledge(const quintet::tuple &result) {
-        const quintet_tuple *results[] = {result.handle()};
-        detail::check(quintet_lease_acknowledge(handle_.get(), results, 1));
-    }
-    void acknowledge(const std::vector<quintet::tuple> &results) {
-        const auto handles = detail::handles(results);
-        detail::check(quintet_lease_acknowledge(handle_.get(), handles.data(), handles.size()));
-    }
-    pending begin_acknowledge(const std::vector<quintet::tuple> &results) {
-        const auto handles = detail::handles(results);
-        return pending(detail::made<quintet_pending>([&](auto place) {
-            return quintet_lease_begin_acknowledge(handle_.get(), handles.data(), handles.size(), place);
-        }));
-    }
-    void release() { detail::check(quintet_lease_release(handle_.get())); }
-    quintet_lease *handle() const noexcept { return handle_.get(); }
-
-private:
-    detail::owned<quintet_lease, quintet_lease_free> handle_;
-};
-
-inline lease pending::lease() const {
-    return quintet::lease(detail::made<quintet_lease>([&](auto place) { return quintet_pending_lease(handle_.get(), place); }));
-}
 
 /// Takes, reads and puts that happen at one instant, at `commit`. Destroyed before that, also by an exception, nothing of it happens.
 class group {
@@ -132,6 +42,8 @@ public:
     pending begin_read(const tuple &wanted, timeout limit = forever) const {
         return begun(quintet_group_begin_read, wanted, detail::milliseconds(limit));
     }
+    pending begin_take_if(const tuple &wanted) const { return begun(quintet_group_begin_take_if, wanted); }
+    pending begin_read_if(const tuple &wanted) const { return begun(quintet_group_begin_read_if, wanted); }
     pending begin_commit() const {
         return pending(detail::made<quintet_pending>([&](auto place) { return quintet_group_begin_commit(handle_.get(), place); }));
     }
@@ -284,9 +196,11 @@ public:
 
     pending begin_out(const std::vector<tuple> &tuples, timeout limit = forever) const {
         const auto handles = detail::handles(tuples);
-        return pending(detail::made<quintet_pending>([&](auto place) {
-            return quintet_space_begin_out(handle_, handles.data(), handles.size(), detail::milliseconds(limit), place);
-        }));
+        return begun(quintet_space_begin_out, handles.data(), handles.size(), detail::milliseconds(limit));
+    }
+    pending begin_out_for(const std::vector<tuple> &tuples, std::chrono::milliseconds expires_in, timeout limit = forever) const {
+        const auto handles = detail::handles(tuples);
+        return begun(quintet_space_begin_out_for, handles.data(), handles.size(), detail::milliseconds(expires_in), detail::milliseconds(limit));
     }
     pending begin_take(const tuple &wanted, timeout limit = forever) const {
         return pending(found<quintet_pending>(quintet_space_begin_take, wanted, detail::milliseconds(limit)));
@@ -301,20 +215,39 @@ public:
     }
     pending begin_replace(const tuple &wanted, const std::vector<tuple> &tuples, timeout limit = forever) const {
         const auto handles = detail::handles(tuples);
-        return pending(detail::made<quintet_pending>([&](auto place) {
-            return quintet_space_begin_replace(handle_, wanted.handle(), handles.data(), handles.size(), detail::milliseconds(limit), place);
-        }));
+        return begun(quintet_space_begin_replace, wanted.handle(), handles.data(), handles.size(), detail::milliseconds(limit));
+    }
+    pending begin_replace_if(const tuple &wanted, const std::vector<tuple> &tuples) const {
+        const auto handles = detail::handles(tuples);
+        return begun(quintet_space_begin_replace_if, wanted.handle(), handles.data(), handles.size());
     }
     pending begin_select(const std::vector<tuple> &wanted, timeout limit = forever) const {
-        const auto handles = detail::handles(wanted);
-        return pending(detail::made<quintet_pending>([&](auto place) {
-            return quintet_space_begin_select(handle_, handles.data(), handles.size(), detail::milliseconds(limit), place);
-        }));
+        return begun_select(quintet_space_begin_select, wanted, detail::milliseconds(limit));
+    }
+    pending begin_select_read(const std::vector<tuple> &wanted, timeout limit = forever) const {
+        return begun_select(quintet_space_begin_select_read, wanted, detail::milliseconds(limit));
+    }
+    pending begin_select_if(const std::vector<tuple> &wanted) const { return begun_select(quintet_space_begin_select_if, wanted); }
+    pending begin_select_read_if(const std::vector<tuple> &wanted) const {
+        return begun_select(quintet_space_begin_select_read_if, wanted);
+    }
+    pending begin_select_lease(const std::vector<tuple> &wanted, timeout limit = forever) const {
+        return begun_select(quintet_space_begin_select_lease, wanted, detail::milliseconds(limit));
     }
     pending begin_count(const tuple &wanted) const { return pending(found<quintet_pending>(quintet_space_begin_count, wanted)); }
     quintet_space *handle() const noexcept { return handle_; }
 
 private:
+    /// What one of the functions that begin an operation gives.
+    template <typename Begin, typename... Given>
+    pending begun(Begin begin, Given... given) const {
+        return pending(detail::made<quintet_pending>([&](auto place) { return begin(handle_, given..., place); }));
+    }
+    template <typename Begin, typename... Limit>
+    pending begun_select(Begin begin, const std::vector<tuple> &wanted, Limit... limit) const {
+        const auto handles = detail::handles(wanted);
+        return begun(begin, handles.data(), handles.size(), limit...);
+    }
     /// What one of the functions that look for a match gives.
     template <typename Handle, typename Look, typename... Limit>
     Handle *found(Look look, const tuple &wanted, Limit... limit) const {

@@ -55,6 +55,7 @@ fn begin_select(
     space: Option<&quintet_space>,
     wanted: *const Option<&quintet_tuple>,
     count: usize,
+    gives: Gives,
     pending: Place<'_>,
     ask: impl FnOnce(&Connection, &[Template]) -> Result<quintet::Pending, Error>,
 ) -> quintet_status {
@@ -62,7 +63,7 @@ fn begin_select(
         let pending = place(pending, "pending", null_mut())?;
         let connection: &Arc<Connection> = value(space)?;
         let templates = all_to_match(slice(wanted, count, "wanted")?)?;
-        *pending = Pending::operation(connection, Gives::Selected, ask(connection, &templates)?);
+        *pending = Pending::operation(connection, gives, ask(connection, &templates)?);
         Ok(())
     })
 }
@@ -229,7 +230,7 @@ pub extern "C" fn quintet_space_begin_select(
     timeout_ms: i64,
     pending: Option<&mut MaybeUninit<*mut quintet_pending>>,
 ) -> quintet_status {
-    begin_select(space, wanted, count, pending, |connection, templates| {
+    begin_select(space, wanted, count, Gives::Selected, pending, |connection, templates| {
         connection.space.begin().within(limit(timeout_ms)).select(templates)
     })
 }
@@ -245,7 +246,7 @@ pub extern "C" fn quintet_space_begin_select_read(
     timeout_ms: i64,
     pending: Option<&mut MaybeUninit<*mut quintet_pending>>,
 ) -> quintet_status {
-    begin_select(space, wanted, count, pending, |connection, templates| {
+    begin_select(space, wanted, count, Gives::Selected, pending, |connection, templates| {
         connection.space.begin().within(limit(timeout_ms)).select_read(templates)
     })
 }
@@ -260,7 +261,7 @@ pub extern "C" fn quintet_space_begin_select_if(
     count: usize,
     pending: Option<&mut MaybeUninit<*mut quintet_pending>>,
 ) -> quintet_status {
-    begin_select(space, wanted, count, pending, |connection, templates| {
+    begin_select(space, wanted, count, Gives::Selected, pending, |connection, templates| {
         connection.space.begin().select_if(templates)
     })
 }
@@ -275,7 +276,23 @@ pub extern "C" fn quintet_space_begin_select_read_if(
     count: usize,
     pending: Option<&mut MaybeUninit<*mut quintet_pending>>,
 ) -> quintet_status {
-    begin_select(space, wanted, count, pending, |connection, templates| {
+    begin_select(space, wanted, count, Gives::Selected, pending, |connection, templates| {
         connection.space.begin().select_read_if(templates)
+    })
+}
+
+/// Begins `quintet_space_select_lease`; what it found comes by `quintet_pending_selected_lease`. It is renewed from its beginning, however late anybody looks.
+///
+/// Fails with `QUINTET_BAD_VALUE` for what is no template, for none and for too many; `QUINTET_RESOURCE` if there is no thread to renew it.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_space_begin_select_lease(
+    space: Option<&quintet_space>,
+    wanted: *const Option<&quintet_tuple>,
+    count: usize,
+    timeout_ms: i64,
+    pending: Option<&mut MaybeUninit<*mut quintet_pending>>,
+) -> quintet_status {
+    begin_select(space, wanted, count, Gives::SelectedLease, pending, |connection, templates| {
+        connection.leasing(|| connection.space.begin().within(limit(timeout_ms)).select_lease(templates))
     })
 }

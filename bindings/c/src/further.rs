@@ -1,14 +1,14 @@
 //! Replacements and selects. In the manual they stand with the other operations of a space: `quintet_space`.
 
 use crate::boundary::{guarded, limit, place, slice, value};
-use crate::connection::{Connection, one, perhaps, perhaps_selected, unexpected};
+use crate::connection::{Connection, one, perhaps, perhaps_selected};
 use crate::error::quintet_status;
-use crate::lease::{leased, quintet_lease};
+use crate::lease::{quintet_lease, selected_lease};
 use crate::space::quintet_space;
 use crate::tuple::{all_to_match, all_to_put, quintet_tuple, received, to_match};
 use core::mem::MaybeUninit;
 use core::ptr::null_mut;
-use quintet::{Error, Outcome, Pending, Template};
+use quintet::{Error, Pending, Template};
 use std::sync::Arc;
 
 type Place<'a> = Option<&'a mut MaybeUninit<*mut quintet_tuple>>;
@@ -144,14 +144,8 @@ pub extern "C" fn quintet_space_select_lease(
         let connection: &Arc<Connection> = value(space)?;
         let templates = all_to_match(slice(wanted, count, "wanted")?)?;
         let begin = || connection.space.begin().within(limit(timeout_ms)).select_lease(&templates);
-        match connection.finish(connection.leasing(begin)?)? {
-            Outcome::Selected(number, tuple, granted) => {
-                *lease = leased(connection, Outcome::Tuple(tuple, granted))?;
-                *which = number;
-                Ok(())
-            }
-            other => Err(unexpected(&other)),
-        }
+        (*which, *lease) = selected_lease(connection, connection.finish(connection.leasing(begin)?)?)?;
+        Ok(())
     })
 }
 

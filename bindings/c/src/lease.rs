@@ -9,7 +9,7 @@
 //! Any threads may use a lease at once; of two that end it one fails with `QUINTET_LEASE_LOST`.
 
 use crate::boundary::{Tagged, free, give, guarded, handle, limit, place, slice, value};
-use crate::connection::{Connection, done};
+use crate::connection::{Connection, done, unexpected};
 use crate::error::quintet_status;
 use crate::pending::{Pending, quintet_pending};
 use crate::space::quintet_space;
@@ -40,6 +40,22 @@ pub(crate) fn leased(connection: &Arc<Connection>, outcome: Outcome) -> Result<*
     let lease = connection.space.leased(outcome)?;
     let (tuple, attempt) = (received_within(lease.tuple().clone()), lease.attempt());
     Ok(give(Held { connection: Arc::clone(connection), lease: Mutex::new(Some(lease)), tuple, attempt }))
+}
+
+/// The same of a select: which of its templates matches, and the lease.
+///
+/// # Errors
+/// As `leased`.
+pub(crate) fn selected_lease(
+    connection: &Arc<Connection>,
+    outcome: Outcome,
+) -> Result<(usize, *mut quintet_lease), Error> {
+    match outcome {
+        Outcome::Selected(which, tuple, granted) => {
+            Ok((which, leased(connection, Outcome::Tuple(tuple, granted))?))
+        }
+        other => Err(unexpected(&other)),
+    }
 }
 
 impl Held {

@@ -3,8 +3,8 @@
 //! A program begins any number of operations, computes, and collects what they came to. None is lost: an operation that is freed before it
 //! was collected is cancelled, and a tuple on its way goes back to its place.
 //!
-//! `quintet_pending_result`, `quintet_pending_tuple`, `quintet_pending_lease`, `quintet_pending_count` and `quintet_pending_selected` collect the outcome; they wait for
-//! it, and return the operation's own status. `quintet_pending_wait` waits for a limited time and says whether it is there.
+//! `quintet_pending_result`, `quintet_pending_tuple`, `quintet_pending_lease`, `quintet_pending_count`, `quintet_pending_selected` and
+//! `quintet_pending_selected_lease` collect the outcome; they wait for it, and return the operation's own status. `quintet_pending_wait` waits for a limited time and says whether it is there.
 //!
 //! A served space takes a window of operations at once (the setting link.window_frames); the rest goes when one of the lab's
 //! calls, a wait, or `quintet_lab_progress` makes room.
@@ -16,7 +16,7 @@ use crate::connection::{Connection, done, number, perhaps, perhaps_selected};
 use crate::error::quintet_status;
 use crate::group::Uses;
 use crate::interrupt::{Argument, needed};
-use crate::lease::{leased, quintet_lease};
+use crate::lease::{leased, quintet_lease, selected_lease};
 use crate::tuple::{quintet_tuple, received};
 use core::ffi::c_void;
 use core::mem::MaybeUninit;
@@ -49,6 +49,7 @@ pub(crate) enum Gives {
     Lease,
     Count,
     Selected,
+    SelectedLease,
 }
 
 enum Operation {
@@ -72,6 +73,7 @@ impl Gives {
             Gives::Lease => "quintet_pending_lease",
             Gives::Count => "quintet_pending_count",
             Gives::Selected => "quintet_pending_selected",
+            Gives::SelectedLease => "quintet_pending_selected_lease",
         }
     }
 }
@@ -180,6 +182,17 @@ impl Pending {
         };
         state.collected.insert(accepted).clone()
     }
+
+    /// The same of what may be collected once: a lease.
+    ///
+    /// # Errors
+    /// As `collect`; `BadValue` if it was collected before.
+    fn collect_once(&self, wanted: Gives) -> Result<Outcome, Error> {
+        let outcome = self.collect(wanted)?;
+        let before = Err(misuse("this lease was collected before"));
+        // Of two threads that come here at once one is the first.
+        self.state().collected.replace(before).unwrap_or(Ok(outcome))
+    }
 }
 
 /// Waits for the outcome, and says by `is_done` whether it is there. It stays to be collected.
@@ -237,11 +250,26 @@ pub extern "C" fn quintet_pending_lease(
     guarded(|| {
         let lease = place(lease, "lease", null_mut())?;
         let pending = value(pending)?;
-        let outcome = pending.collect(Gives::Lease)?;
-        let before = Err(misuse("this lease was collected before"));
-        // Of two threads that come here at once one is the first.
-        let outcome = pending.state().collected.replace(before).unwrap_or(Ok(outcome))?;
-        *lease = leased(&pending.connection, outcome)?;
+        *lease = leased(&pending.connection, pending.collect_once(Gives::Lease)?)?;
+        Ok(())
+    })
+}
+
+/// Collects what `quintet_space_begin_select_lease` asked for: which of its templates matches, counted from 0, and the lease. It is given once.
+///
+/// Fails as `quintet_pending_lease`.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_pending_selected_lease(
+    pending: Option<&quintet_pending>,
+    which: Option<&mut MaybeUninit<usize>>,
+    lease: Option<&mut MaybeUninit<*mut quintet_lease>>,
+) -> quintet_status {
+    guarded(|| {
+        let lease = place(lease, "lease", null_mut())?;
+        let which = place(which, "which", 0)?;
+        let pending = value(pending)?;
+        let outcome = pending.collect_once(Gives::SelectedLease)?;
+        (*which, *lease) = selected_lease(&pending.connection, outcome)?;
         Ok(())
     })
 }

@@ -204,6 +204,15 @@ static void a_select_gets_the_oldest_of_all(quintet_space *space) {
     OK(quintet_pending_selected(pending, &which, &found));
     CHECK(which == 1 && number_of(found) == 4);
     quintet_pending_free(pending);
+    put_pair(space, "job", 5);
+    OK(quintet_space_begin_select_lease(space, both, 2, LONG_MS, &pending));
+    REFUSED("quintet_pending_selected_lease", quintet_pending_selected(pending, &which, &found));
+    OK(quintet_pending_selected_lease(pending, &which, &lease));
+    CHECK(which == 1);
+    REFUSED("collected before", quintet_pending_selected_lease(pending, &which, &(quintet_lease *){NULL}));
+    quintet_pending_free(pending);
+    OK(quintet_lease_acknowledge(lease, NULL, 0));
+    quintet_lease_free(lease);
     quintet_tuple_free(job), quintet_tuple_free(stop);
 }
 

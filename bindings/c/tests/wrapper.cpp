@@ -107,7 +107,8 @@ void a_group_happens_whole_or_not_at_all(quintet::space space) {
     group.commit();
     CHECK(thrown([&] { group.abort(); }).status() == QUINTET_LEASE_LOST);
     auto later = space.group();
-    CHECK(later.begin_take(any).tuple()->get<int>(1) == 2);
+    CHECK(later.begin_read_if(any).tuple() && later.begin_take_if(any).tuple()->get<int>(1) == 2);
+    CHECK(!later.begin_take_if(any).tuple());
     later.out({"counter", 3});
     later.begin_commit().result();
     CHECK(space.take(any).get<int>(1) == 3);
@@ -141,6 +142,12 @@ void replacements_and_selects(quintet::space space) {
     CHECK(begun && begun->get<int>(1) == 4);
     const auto found = space.begin_select(either, 1min).selected();
     CHECK(found && found->first == 1 && found->second.get<int>(1) == 5);
+    CHECK(!space.begin_replace_if(any, all(tuple("counter", 6))).tuple() && !space.begin_select_if(either).selected());
+    space.begin_out_for(all(tuple("counter", 7)), 1h).result();
+    CHECK(space.begin_select_read(either).selected()->first == 1 && space.begin_select_read_if(either).selected()->first == 1);
+    auto [number, held] = space.begin_select_lease(either, 1min).selected_lease();
+    CHECK(number == 1 && held.tuple().get<int>(1) == 7 && !space.read_if(any));
+    held.acknowledge();
     CHECK(thrown([&] { space.select({}); }).status() == QUINTET_BAD_VALUE);
 }
 

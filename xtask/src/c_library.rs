@@ -32,7 +32,7 @@ const AREAS: [Area; 18] = [
         sources: &["tuple", "tuple/add", "tuple/formal", "tuple/range", "tuple/get", "tuple/array"],
     },
     Area { page: "quintet_buffer", sources: &["buffer"] },
-    Area { page: "quintet_space", sources: &["space", "further"] },
+    Area { page: "quintet_space", sources: &["space", "further", "declare"] },
     Area { page: "quintet_spaces", sources: &["spaces"] },
     Area { page: "quintet_listing", sources: &["listing"] },
     Area { page: "quintet_collection", sources: &["collect"] },

@@ -1182,6 +1182,18 @@ quintet_status quintet_space_select_lease(quintet_space *space,
                                           quintet_lease **lease);
 
 /**
+ * Tells that every template of these types gives a value for this field, counted from 0, and not always the same: a space with several managers then has
+ * their tuples at all of them from now on, each where the value says, and does not wait until templates have shown it. Of the template the types count.
+ * It is no promise: where a template leaves the key out all the same, the tuples are gathered at one manager, as ever. In a space with one manager, and in a
+ * named one, there is nothing to do.
+ *
+ * Fails with `QUINTET_BAD_VALUE` for what is no template, and if it has no such field.
+ */
+quintet_status quintet_space_declare_key(quintet_space *space,
+                                         const quintet_tuple *types,
+                                         size_t field);
+
+/**
  * Opens the named space `name`, which somebody has created. It is freed with `quintet_space_free`.
  *
  * Fails with `QUINTET_NO_SUCH_SPACE`, whose message names those that are there, `QUINTET_NOT_ALLOWED` if its creation named others, or
@@ -1587,6 +1599,15 @@ quintet_status quintet_pending_tuple(quintet_pending *pending,
 quintet_status quintet_pending_lease(quintet_pending *pending, quintet_lease **lease);
 
 /**
+ * Collects what `quintet_space_begin_select_lease` asked for: which of its templates matches, counted from 0, and the lease. It is given once.
+ *
+ * Fails as `quintet_pending_lease`.
+ */
+quintet_status quintet_pending_selected_lease(quintet_pending *pending,
+                                              size_t *which,
+                                              quintet_lease **lease);
+
+/**
  * Collects the number that `quintet_space_begin_count` asked for. May be called again.
  *
  * Fails as the operation did; `QUINTET_BAD_VALUE` for another kind of operation.
@@ -1602,15 +1623,6 @@ quintet_status quintet_pending_count(quintet_pending *pending, uint64_t *count);
 quintet_status quintet_pending_selected(quintet_pending *pending,
                                         size_t *which,
                                         quintet_tuple **tuple);
-
-/**
- * Collects what `quintet_space_begin_select_lease` asked for: which of its templates matches, counted from 0, and the lease. It is given once.
- *
- * Fails as `quintet_pending_lease`.
- */
-quintet_status quintet_pending_selected_lease(quintet_pending *pending,
-                                              size_t *which,
-                                              quintet_lease **lease);
 
 /**
  * Calls `callback(argument)` once, when the outcome is there: now, or on the thread that brings it, which is in a call of this lab or in
@@ -1777,6 +1789,17 @@ quintet_status quintet_space_begin_select_read_if(quintet_space *space,
                                                   quintet_pending **pending);
 
 /**
+ * Begins `quintet_space_select_lease`; what it found comes by `quintet_pending_selected_lease`. It is renewed from its beginning, however late anybody looks.
+ *
+ * Fails with `QUINTET_BAD_VALUE` for what is no template, for none and for too many; `QUINTET_RESOURCE` if there is no thread to renew it.
+ */
+quintet_status quintet_space_begin_select_lease(quintet_space *space,
+                                                const quintet_tuple *const *wanted,
+                                                size_t count,
+                                                int64_t timeout_ms,
+                                                quintet_pending **pending);
+
+/**
  * Calls a handler of this name, and waits for its reply, `timeout_ms` at most. The reply is a buffer, to be read with `quintet_buffer_read` and
  * freed.
  *
@@ -1792,17 +1815,6 @@ quintet_status quintet_messaging_call(quintet_lab *lab,
                                       size_t length,
                                       int64_t timeout_ms,
                                       quintet_buffer **reply);
-
-/**
- * Begins `quintet_space_select_lease`; what it found comes by `quintet_pending_selected_lease`. It is renewed from its beginning, however late anybody looks.
- *
- * Fails with `QUINTET_BAD_VALUE` for what is no template, for none and for too many; `QUINTET_RESOURCE` if there is no thread to renew it.
- */
-quintet_status quintet_space_begin_select_lease(quintet_space *space,
-                                                const quintet_tuple *const *wanted,
-                                                size_t count,
-                                                int64_t timeout_ms,
-                                                quintet_pending **pending);
 
 /**
  * Calls a handler of this name one-way: it is accepted when this returns, and handled later. It is lost with the process that has begun it, or

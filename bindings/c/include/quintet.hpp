@@ -194,6 +194,10 @@ public:
         return state;
     }
 
+    /// Several managers have tuples of these types by the value of this field, counted from 0, from the first one on.
+    void declare_key(const tuple &types, std::size_t field) const {
+        detail::check(quintet_space_declare_key(handle_, types.handle(), field));
+    }
     pending begin_out(const std::vector<tuple> &tuples, timeout limit = forever) const {
         const auto handles = detail::handles(tuples);
         return begun(quintet_space_begin_out, handles.data(), handles.size(), detail::milliseconds(limit));

@@ -5,6 +5,7 @@
 //! | `lab.rs` | connections; read this first |
 //! | `space.rs` | the tuple space's operations |
 //! | `spaces.rs` | named spaces: created, opened, listed, removed |
+//! | `declare.rs` | by which field several managers have tuples |
 //! | `tuple.rs`, `tuple/` | tuples and templates: made field by field, and read |
 //! | `listing.rs` | what lies in a space, without taking it |
 //! | `watch.rs` | what happens in a space, as it happens |
@@ -35,6 +36,7 @@ mod boundary;
 pub mod buffer;
 pub mod collect;
 mod connection;
+pub mod declare;
 pub mod error;
 pub mod further;
 pub mod group;

@@ -213,6 +213,8 @@ static void a_select_gets_the_oldest_of_all(quintet_space *space) {
     quintet_pending_free(pending);
     OK(quintet_lease_acknowledge(lease, NULL, 0));
     quintet_lease_free(lease);
+    REFUSED("field 2 is none of the 2 fields", quintet_space_declare_key(space, job, 2));
+    OK(quintet_space_declare_key(space, job, 1));
     quintet_tuple_free(job), quintet_tuple_free(stop);
 }
 

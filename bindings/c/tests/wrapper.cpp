@@ -149,6 +149,8 @@ void replacements_and_selects(quintet::space space) {
     CHECK(number == 1 && held.tuple().get<int>(1) == 7 && !space.read_if(any));
     held.acknowledge();
     CHECK(thrown([&] { space.select({}); }).status() == QUINTET_BAD_VALUE);
+    CHECK(thrown([&] { space.declare_key(any, 2); }).status() == QUINTET_BAD_VALUE);
+    space.declare_key(any, 1);
 }
 
 void leases_return_by_themselves(quintet::space space) {

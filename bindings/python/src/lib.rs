@@ -8,6 +8,7 @@
 //! | `space.rs`, `status.rs` | `Space`: the operations; its numbers |
 //! | `collecting.rs` | all tuples that match |
 //! | `listing.rs`, `watching.rs` | pages of what lies in a space, and of what happens in it |
+//! | `outcome.rs` | what outcomes are in Python |
 //! | `begin.rs`, `pending.rs`, `lease.rs` | begins an operation; one under way; a tuple taken until it is acknowledged |
 //! | `messaging.rs` | calls of handlers, and handlers |
 //! | `isonet.rs`, `isochron.rs`, `isonet_events.rs` | members of isonets, isochrons, and what they have changed |
@@ -38,6 +39,7 @@ mod lab;
 mod lease;
 mod listing;
 mod messaging;
+mod outcome;
 mod parent;
 mod pending;
 mod processes;

@@ -5,7 +5,7 @@ use crate::connection::{Connection, limit};
 use crate::error::raise;
 use crate::lease::Lease;
 use crate::listing::from_page;
-use crate::space::{leased, selected};
+use crate::outcome::{leased, selected};
 use crate::status::from_state;
 use crate::value::from_tuple;
 use crate::watching::from_events;

@@ -8,11 +8,10 @@ use crate::formal::{to_template, to_templates};
 use crate::group::Group;
 use crate::lab::Lab;
 use crate::lease::Lease;
-use crate::status::from_state;
-use crate::value::{from_tuple, to_tuple, to_tuples};
+use crate::outcome::{done, leased, number, numbers, one, perhaps, perhaps_selected, selected};
+use crate::value::{to_tuple, to_tuples};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
-use quintet::{Code, Error, Outcome};
 use std::sync::Arc;
 
 /// A tuple space. A tuple has values; a template has values and types that stand for any value of theirs. They match when
@@ -257,6 +256,17 @@ impl Space {
         Ok(Group::new(Arc::clone(&self.connection), group))
     }
 
+    /// Tells that every template of these types gives a value for this field, counted from 0, and not always the same: `space.declare_key(1, "task", int, int)`.
+    /// A space with several managers then has their tuples at all of them from the first one on, each where the value says. It is no promise: where a
+    /// template leaves the key out, they are gathered at one manager, as ever. In a space with one manager, and in a named one, there is nothing to do.
+    ///
+    /// Raises BadValue if the template has no such field.
+    #[pyo3(signature = (field, *template))]
+    fn declare_key(&self, py: Python<'_>, field: usize, template: &Bound<'_, PyTuple>) -> PyResult<()> {
+        let template = to_template(template)?;
+        self.connection.ask(py, |space| space.declare_key(&template, field))
+    }
+
     /// How many tuples match now.
     #[pyo3(signature = (*template))]
     fn count(&self, py: Python<'_>, template: &Bound<'_, PyTuple>) -> PyResult<u64> {
@@ -423,72 +433,4 @@ impl Space {
     pub(crate) fn library(&self, py: Python<'_>) -> PyResult<quintet::Space> {
         py.detach(|| self.connection.space()).map_err(raise)
     }
-}
-
-fn done(_: Python<'_>, outcome: Outcome) -> PyResult<()> {
-    match outcome {
-        Outcome::Done => Ok(()),
-        other => Err(unexpected(&other)),
-    }
-}
-
-fn one(py: Python<'_>, outcome: Outcome) -> PyTupleResult<'_> {
-    match outcome {
-        Outcome::Tuple(tuple, _) => from_tuple(py, tuple),
-        other => Err(unexpected(&other)),
-    }
-}
-
-fn perhaps(py: Python<'_>, outcome: Outcome) -> PyResult<Option<Bound<'_, PyTuple>>> {
-    match outcome {
-        Outcome::NoMatch => Ok(None),
-        other => one(py, other).map(Some),
-    }
-}
-
-pub(crate) fn selected(py: Python<'_>, outcome: Outcome) -> PyTupleResult<'_> {
-    match outcome {
-        Outcome::Selected(which, tuple, _) => (which, from_tuple(py, tuple)?).into_pyobject(py),
-        other => Err(unexpected(&other)),
-    }
-}
-
-fn perhaps_selected(py: Python<'_>, outcome: Outcome) -> PyResult<Option<Bound<'_, PyTuple>>> {
-    match outcome {
-        Outcome::NoMatch => Ok(None),
-        other => selected(py, other).map(Some),
-    }
-}
-
-/// What a select under a lease gives: which template, and the lease.
-pub(crate) fn leased<'py>(
-    py: Python<'py>,
-    connection: &Arc<Connection>,
-    outcome: Outcome,
-) -> PyTupleResult<'py> {
-    match outcome {
-        Outcome::Selected(which, tuple, granted) => {
-            let lease = Lease::new(py, Arc::clone(connection), Outcome::Tuple(tuple, granted))?;
-            (which, Py::new(py, lease)?).into_pyobject(py)
-        }
-        other => Err(unexpected(&other)),
-    }
-}
-
-fn number(_: Python<'_>, outcome: Outcome) -> PyResult<u64> {
-    match outcome {
-        Outcome::Count(count) => Ok(count),
-        other => Err(unexpected(&other)),
-    }
-}
-
-fn numbers(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyAny>> {
-    match outcome {
-        Outcome::State(state) => from_state(py, &state),
-        other => Err(unexpected(&other)),
-    }
-}
-
-pub(crate) fn unexpected(outcome: &Outcome) -> PyErr {
-    raise(Error::new(Code::Malformed, format!("the space answered another question: {outcome:?}")))
 }

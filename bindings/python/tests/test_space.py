@@ -31,6 +31,15 @@ def test_what_is_put_is_taken_once_and_the_oldest_first(client):
     assert a.read_if("x", int) is None
 
 
+def test_a_key_is_declared_by_its_field(client):
+    space = client().space
+    space.declare_key(1, "row", int, float)
+    space.out("row", 3, 0.5)
+    assert space.take("row", 3, float) == ("row", 3, 0.5)
+    with pytest.raises(quintet.BadValue, match="field 3 is none of the 3 fields"):
+        space.declare_key(3, "row", int, float)
+
+
 def test_many_are_put_together(client):
     space = client().space
     space.out_many([])

@@ -236,6 +236,11 @@ class Space:
             if isinstance(count, int):
                 return count
 
+    async def declare_key(self, field: int, *template: Any) -> None:
+        """Several managers have tuples of these types by the value of this field, as `quintet.Space.declare_key`."""
+        declare = partial(self._native.declare_key, field, *template)
+        await asyncio.get_running_loop().run_in_executor(None, declare)
+
     async def count(self, *template: Any) -> int:
         """How many tuples match now."""
         return await self._run(self._native.begin().count, *template)

@@ -72,6 +72,10 @@ clinda_tuple *clinda_rd(clinda_tuple *wanted);
 clinda_tuple *clinda_inp(clinda_tuple *wanted);
 clinda_tuple *clinda_rdp(clinda_tuple *wanted);
 
+/* Tells the space that every template of these types gives a value for the field of this number, counted from 0: several managers have such tuples by that.
+ * Frees the types. */
+void clinda_declare_key(clinda_tuple *types, size_t field);
+
 /* ---- For written code: operations that are begun early ---- */
 
 /* Puts a tuple without waiting for that. What has been put so is there before this process's next inp, rdp or eval looks, before an eval of it is over, and

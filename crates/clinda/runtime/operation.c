@@ -20,6 +20,12 @@ quintet_space *clinda_space(void)
     return space;
 }
 
+void clinda_declare_key(clinda_tuple *types, size_t field)
+{
+    clinda_must(quintet_space_declare_key(clinda_space(), types->fields, field), types->place);
+    clinda_free(types);
+}
+
 /* Ends an operation: frees its template, and gives what it found. */
 static clinda_tuple *found(clinda_tuple *wanted, quintet_status status, quintet_tuple *fields)
 {

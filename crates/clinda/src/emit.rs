@@ -6,21 +6,24 @@
 //! | `emit/parameter.rs` | what is passed for a field |
 //! | `emit/function.rs` | the function that an operation becomes |
 //! | `emit/early.rs` | the functions of a read that is begun early |
+//! | `emit/keys.rs` | what a program tells of its keys before it begins |
 //! | `emit/live.rs` | what carries out an eval |
 
 mod early;
 mod function;
+mod keys;
 mod live;
 mod parameter;
 
 use crate::hoist::Plan;
+use crate::keys::Key;
 use crate::operation::Verb;
 use crate::unit::{Defined, Operation, Unit};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// The C of a file. `evaluated` are functions that any file of the program evals: one of these that ends without `return` returns 0.
-pub(crate) fn emit(unit: &Unit, plan: &Plan, evaluated: &BTreeSet<&str>) -> String {
+pub(crate) fn emit(unit: &Unit, plan: &Plan, evaluated: &BTreeSet<&str>, keys: &[Key]) -> String {
     let name = unit.source.name();
     let mut text = format!(
         "/* Written by quintet clc from {}: the operations, and then the program. */\n\n#include \"clinda.h\"\n",
@@ -34,7 +37,8 @@ pub(crate) fn emit(unit: &Unit, plan: &Plan, evaluated: &BTreeSet<&str>) -> Stri
     text.push_str(&format!("\n#line 1 {}\n", c_text(name)));
     text.push_str(&edited.render(0..unit.source.text().len()));
     text.push('\n');
-    let end = live::emit(unit) + &unit.real_main().map(entry).unwrap_or_default();
+    let end =
+        live::emit(unit) + &unit.real_main().map(|real_main| entry(real_main, keys)).unwrap_or_default();
     if !end.is_empty() {
         // From here on lines are those of this file again.
         let line = text.matches('\n').count() + 2;
@@ -78,8 +82,8 @@ fn function_name(number: usize, verb: Verb) -> String {
     format!("clinda_{}_{}", verb.name(), number + 1)
 }
 
-/// The part of the program that calls `real_main`, whatever that takes and returns.
-fn entry(real_main: &Defined) -> String {
+/// The part of the program that tells its keys and calls `real_main`, whatever that takes and returns.
+fn entry(real_main: &Defined, keys: &[Key]) -> String {
     let function = &real_main.function;
     let (arguments, unused) = match function.parameters {
         0 => ("", "    (void)argc;\n    (void)argv;\n"),
@@ -90,7 +94,9 @@ fn entry(real_main: &Defined) -> String {
         Some(_) => format!("    return real_main({arguments});\n"),
         None => format!("    real_main({arguments});\n    return 0;\n"),
     };
-    format!("\nint clinda_real_main(int argc, char **argv)\n{{\n{unused}{call}}}\n")
+    let declares = if keys.is_empty() { "" } else { "    clinda_declare_keys();\n" };
+    let before = keys::function(keys);
+    format!("{before}\nint clinda_real_main(int argc, char **argv)\n{{\n{unused}{declares}{call}}}\n")
 }
 
 /// A source in which something is replaced.

@@ -12,6 +12,7 @@
 //! | `types.rs`, `scope.rs`, `declaration.rs`, `expression.rs`, `constant.rs` | the types of C, as far as fields need them |
 //! | `check.rs`, `live.rs`, `field.rs` | what C-Linda allows as a field, in an eval; what it is in the space |
 //! | `pairing.rs`, `unit.rs` | back to the source as it was written; one file, checked |
+//! | `keys.rs` | the fields by which several managers can spread tuples |
 //! | `program.rs`, `analysis.rs` | several files; which tuples they have in common |
 //! | `hoist.rs` | what may be begun earlier than it is written |
 //! | `emit.rs`, `emit/` | the C |
@@ -40,6 +41,7 @@ mod expanded;
 mod expression;
 mod field;
 mod hoist;
+mod keys;
 mod live;
 mod masked;
 mod operation;

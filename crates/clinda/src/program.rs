@@ -5,6 +5,7 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::emit::emit;
 use crate::field::Field;
 use crate::hoist::{Hoist, Plan};
+use crate::keys::keys;
 use crate::unit::Unit;
 use std::collections::BTreeSet;
 
@@ -12,13 +13,20 @@ use std::collections::BTreeSet;
 #[derive(Debug)]
 pub struct Program {
     pub(crate) units: Vec<Unit>,
+    is_whole: bool,
 }
 
 impl Program {
     /// Of these files.
     #[must_use]
     pub fn new(units: Vec<Unit>) -> Program {
-        Program { units }
+        Program { units, is_whole: false }
+    }
+
+    /// Of these files, beside which it has no others: so it is known by which fields templates look, and the program tells the space before `real_main` begins.
+    #[must_use]
+    pub fn whole(units: Vec<Unit>) -> Program {
+        Program { units, is_whole: true }
     }
 
     /// Its files.
@@ -38,7 +46,8 @@ impl Program {
     pub fn emit_hoisted(&self, hoist: Hoist) -> Vec<String> {
         let evaluated = self.evaluated();
         let plans = Plan::of(self, hoist);
-        self.units.iter().zip(&plans).map(|(unit, plan)| emit(unit, plan, &evaluated)).collect()
+        let keys = if self.is_whole { keys(self) } else { Vec::new() };
+        self.units.iter().zip(&plans).map(|(unit, plan)| emit(unit, plan, &evaluated, &keys)).collect()
     }
 
     /// The names of functions that evals call.

@@ -113,3 +113,66 @@ fn operations_within_operations_and_on_several_lines_keep_the_lines() {
     let c = &program(&[source]).emit()[0];
     assert!(c.contains("\nclinda_out_1(clinda_inp_2(&n\n), n\n\n);\nn = 3; }"), "{c}");
 }
+
+/// What a whole program tells of its keys: the lines of the function that does.
+fn declarations(statements: &str) -> Vec<String> {
+    let text = format!("int f(int x); enum colour {{ RED }}; struct pair {{ int a, b; }};
+        int real_main(void) {{ int i, n, a[3][4]; double d; enum colour c; struct pair p; {statements} return 0; }}");
+    let source = Source::new("a.cl", text.into()).unwrap();
+    let expanded = Expanded::unexpanded(&source);
+    let unit = Unit::read(source, &expanded).unwrap_or_else(|found| panic!("{}", found[0]));
+    let c = Program::whole(vec![unit]).emit().remove(0);
+    let told = c.split("static void clinda_declare_keys(void)\n").nth(1).unwrap_or("");
+    assert_eq!(c.matches("    clinda_declare_keys();\n").count(), usize::from(!told.is_empty()));
+    let lines = told.lines().skip(3).take_while(|line| *line != "}").map(str::trim);
+    lines.filter(|line| !line.is_empty() && !line.starts_with("types =")).map(str::to_owned).collect()
+}
+
+#[test]
+fn a_whole_program_declares_the_fields_that_all_its_templates_give() {
+    let task = [
+        "clinda_text(types, \"\");",
+        "clinda_formal(types, CLINDA_INT);",
+        "clinda_formal(types, CLINDA_DOUBLE);",
+    ];
+    let declared = |field: usize| {
+        [&task.map(str::to_owned)[..], &[format!("clinda_declare_key(types, {field});")]].concat()
+    };
+    assert_eq!(declarations("out(\"t\", i, d); in(\"t\", i, ?d); rdp(\"t\", n, ?d);"), declared(1));
+    // Names tell tuples apart, and each name's are whole at one manager.
+    assert_eq!(
+        declarations("out(\"t\", i, d); out(\"u\", i, d); in(\"t\", ?n, ?d); in(\"u\", ?n, ?d);"),
+        declared(0)
+    );
+    // One of them is found by a variable: that spreads most.
+    assert_eq!(
+        declarations("out(\"t\", i, d); out(\"u\", 1, d); in(\"t\", i, ?d); in(\"u\", 1, ?d);"),
+        declared(1)
+    );
+    // To the space an enumeration is an integer, and a template that leaves it out is of the same tuples.
+    assert_eq!(
+        declarations("out(\"t\", c, d); out(\"t\", i, d); in(\"t\", c, ?d); in(\"t\", ?n, ?d);"),
+        [""; 0]
+    );
+    let none = [
+        "out(\"t\", i, d); in(\"t\", ?n, ?d);",
+        "out(\"t\"); in(\"t\");",
+        "out(\"t\", i, n); in(\"t\", i, ?n); in(\"t\", ?n, i);",
+        "out(\"t\", i);",
+    ];
+    assert!(none.iter().all(|statements| declarations(statements).is_empty()));
+}
+
+#[test]
+fn types_are_declared_as_the_space_has_them() {
+    let array = "clinda_formal_array(types, CLINDA_INT, CLINDA_ANY, 1, (size_t[]){1});";
+    let found = declarations("out(i, a, p); in(i, ?a, ?p);");
+    let record = "clinda_formal_array(types, CLINDA_UNSIGNED_CHAR, CLINDA_ANY, 0, NULL);";
+    assert_eq!(found, ["clinda_formal(types, CLINDA_INT);", array, record, "clinda_declare_key(types, 0);"]);
+}
+
+#[test]
+fn parts_of_a_program_declare_nothing() {
+    let program = program(&["void real_main(void) { int i = 0, n; out(\"t\", i, i); in(\"t\", i, ?n); }"]);
+    assert!(!program.emit()[0].contains("declare_key"));
+}

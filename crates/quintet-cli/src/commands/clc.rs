@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let mut report = Report::default();
     let units = read_all(&options, &toolchain, &mut report)?;
     let Some(units) = units else { return report.finish(&options, None) };
-    let program = Program::new(units);
+    let program = if options.is_whole() { Program::whole(units) } else { Program::new(units) };
     if options.is_whole() {
         report.extend(program.check());
     }

@@ -4,6 +4,7 @@ mod check;
 mod driver;
 mod evals;
 mod hoisted;
+mod keys;
 mod machines;
 
 use crate::tool::{result, start, text};

@@ -11,11 +11,13 @@ mod net;
 mod plan;
 #[path = "simulated/run.rs"]
 mod run;
+#[path = "simulated/trace.rs"]
+mod trace;
 
 use found::Found;
 use members::{run_with_ends, run_with_parted};
 use quintet_isotach::{Defect, Delivery, HaltCause};
-use run::{run, run_with_crash};
+use run::{run, run_traced, run_with_crash};
 
 #[test]
 fn isochrons_are_in_one_order_atomic_and_sequentially_consistent() {
@@ -55,6 +57,27 @@ fn many_runs_hold() {
     all_hold(100..20_000, run_with_parted);
     all_hold(150..20_000, |seed| run(seed, None));
     all_hold(150..20_000, |seed| run_with_crash(seed, Delivery::Safe, None));
+}
+
+/// Writes what nodes do in some runs, and in runs with a defect, into the folder that QUINTET_TRACES names: `.ci/specs` checks it against the specification.
+#[test]
+#[ignore = "needs a folder: make verify"]
+fn traces_are_written() {
+    let folder = std::env::var_os("QUINTET_TRACES").expect("QUINTET_TRACES names a folder");
+    let write = |name: String, lines: Vec<String>| {
+        let path = std::path::Path::new(&folder).join(name);
+        std::fs::write(path, lines.join("\n") + "\n").expect("the folder can be written to");
+    };
+    for seed in 0..8 {
+        let (lines, found) = run_traced(seed, None);
+        found.unwrap_or_else(|found| panic!("seed {seed}: {found}"));
+        write(format!("holds-{seed}.jsonl"), lines);
+    }
+    for defect in [Defect::TokenLost, Defect::DrainedEarly, Defect::MarkerLost, Defect::IsochronSplit] {
+        let broken = (0..200).map(|seed| run_traced(seed, Some(defect))).find(|(_, found)| found.is_err());
+        let (lines, _) = broken.unwrap_or_else(|| panic!("{defect:?} was not found"));
+        write(format!("broken-{defect:?}.jsonl"), lines);
+    }
 }
 
 fn all_hold(seeds: core::ops::Range<u64>, run: impl Fn(u64) -> Result<(), Found>) {

@@ -1,5 +1,6 @@
 //! Links that keep the order of frames and lose none, delay them at random, and are full at random.
 
+use super::trace::Trace;
 use quintet_contract::{
     Address, Bytes, Disconnect, DownCause, Draft, Input, Kind, NodeId, Outbox, OwnedFrame, PeerChange,
     Protocol, Random, SendError, Time, Token,
@@ -46,6 +47,8 @@ pub(crate) struct Net {
     apart: BTreeSet<(NodeId, NodeId)>,
     /// Somebody has ended, and not all have heard so, nor what that one sent last.
     pub(crate) is_ending: bool,
+    /// What they do, if it is to be written down.
+    pub(crate) trace: Option<Trace>,
 }
 
 /// What may happen next.
@@ -138,6 +141,9 @@ impl Net {
     }
 
     pub(crate) fn give(&mut self, at: Address, input: Input<'_>, random: &mut Random) {
+        if let Some(trace) = &mut self.trace {
+            trace.takes(at.node, &input);
+        }
         let mut out = Sending {
             me: at,
             net: &mut self.links,
@@ -157,6 +163,13 @@ impl Net {
             let now = if matches!(input, Input::Wake) { node.deadline() } else { None };
             node.handle(now.unwrap_or(Time(1)), input, &mut out);
         }
+        self.write_down(at.node);
+    }
+
+    fn write_down(&mut self, at: NodeId) {
+        let Some(trace) = &mut self.trace else { return };
+        self.managers.get(&at).into_iter().for_each(|manager| trace.is_in(at, manager.pulse()));
+        self.nodes.get(&at).into_iter().for_each(|node| trace.did(at, node.witness()));
     }
 
     /// Whether it is a token manager that the program of a node is to start beside it.

@@ -3,6 +3,7 @@
 use super::found::Found;
 use super::net::{Net, callers_of, manager_at, node_at};
 use super::plan;
+use super::trace::Trace;
 use quintet_contract::{Address, Bytes, Frame, Input, NodeId, Random, Token};
 use quintet_isotach::codec::{
     AGREED, BEGUN, COMPLETED, Completed, DELIVERED, Delivered, ENDED, HALTED, INSTALLED, LEFT, NEXT_VIEW,
@@ -469,6 +470,15 @@ pub(crate) fn run(seed: u64, defect: Option<Defect>) -> Result<(), Found> {
     let mut world = World::new(seed, delivery, defect, None);
     world.go(None)?;
     world.check_rest()
+}
+
+/// What is done in a run without faults, in safe delivery, line by line; and what came of it.
+pub(crate) fn run_traced(seed: u64, defect: Option<Defect>) -> (Vec<String>, Result<(), Found>) {
+    let mut world = World::new(seed, Delivery::Safe, defect, None);
+    world.net.trace = Some(Trace::of(world.run.views[&View(1)].clone()));
+    let came = world.go(None);
+    let lines = world.net.trace.take().map(|trace| trace.lines()).unwrap_or_default();
+    (lines, came.and_then(|()| world.check_rest()))
 }
 
 /// A run in which one node ends, and the others go on.

@@ -9,7 +9,7 @@ PREFIX = /usr/local
 
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 .DEFAULT_GOAL := help
-.PHONY: help install-c run test verify fix book dist bench fuzz explore kill mutants
+.PHONY: help install-c run test verify fix book dist bench fuzz explore kill specs mutants
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,7 +26,7 @@ install-c: ## The C library, its headers and manual, below PREFIX (/usr/local)
 	@.ci/setup
 	@$(MAKE) --no-print-directory -C bindings/c install PREFIX=$(PREFIX)
 
-verify: ## The slow checks: the book, publishing, dependencies, spelling, Miri, loom, fuzzing, mutants; changes no tracked file
+verify: ## The slow checks: the book, publishing, dependencies, spelling, Miri, loom, fuzzing, specifications, mutants; changes no tracked file
 	@.ci/setup
 	@.ci/verify
 
@@ -72,6 +72,10 @@ kill: ## Servers, leaders and agents killed, machines cut off, under clients, me
 	@.ci/setup
 	cargo test --release --quiet -p quintet-cli --test commands -- --ignored logged:: replicated:: kept_space
 	QUINTET_KILLS=$(KILLS) cargo test --release --quiet -p quintet-cli --test commands -- --ignored --nocapture isotach::
+
+specs: ## The specifications of isochrons, all behaviours of small sizes, and traces of the code against them
+	@.ci/setup specs
+	@.ci/specs
 
 mutants: ## The protocols with a small mistake each: tests and schedules have to find it; takes hours
 	@.ci/setup

@@ -207,7 +207,7 @@ pub enum Request<'a> {
 /// # Errors
 /// Why the link did not take it.
 pub fn ask_routes(out: &mut dyn Outbox, to: Address, token: Token) -> Result<(), SendError> {
-    send(out, to, ROUTE, token, &Route::Ask)
+    send(out, to, ROUTE, token, &Route::ASK)
 }
 
 /// The wish that the tuples of a template's types be spread over several managers by the value of one of their fields: asked of a router, and answered with

@@ -64,6 +64,7 @@ mod prepare;
 mod put;
 pub(crate) mod ranges;
 mod request;
+mod seek;
 mod spaces;
 #[cfg(test)]
 mod tests;
@@ -82,7 +83,7 @@ pub use listing::{
     WaitingRequest,
 };
 pub use managers::{Class, MAX_CLASSES, MAX_MANAGERS, MAX_MOVED_KEYS, ManagersNews, Relocation, Routes};
-pub(crate) use managers::{Load, MAX_TOLD_KEYS};
+pub(crate) use managers::{Load, MANAGERS_BEHAVIOUR, MAX_TOLD_KEYS};
 pub use more::{Change, Events, TupleEvent};
 pub use request::{LeaseId, Wait};
 pub use spaces::{
@@ -99,14 +100,15 @@ pub(crate) use glimpse::{read_fields, write_fields};
 pub(crate) use grants::is_reserved;
 pub(crate) use group::{Uses, encode_uses, uses_len};
 pub(crate) use listing::{ListView, write_end, write_page_front, write_state};
-pub(crate) use managers::{Migrate, MovedTuple, Route, Transfer};
+pub(crate) use managers::{Migrate, MovedTuple, Outcome, Route, Transfer};
 pub(crate) use more::{
     EventRows, EventsBody, LookView, More, TooOldBody, WatchView, encode_look, encode_watch,
 };
 pub(crate) use order_key::{FrontKey, OrderKey};
-pub(crate) use prepare::{PartBody, PartView, Prepare, PreparedAt, PreparedBody, give_up_body};
+pub(crate) use prepare::{AskedPart, PartBody, PartView, Prepare, PreparedAt, PreparedBody, give_up_body};
 pub(crate) use put::{KeptTuples, Put, PutTuple, PutTuples, TupleLengths};
 pub(crate) use request::{Query, RequestView, Settled};
+pub(crate) use seek::{Found, SeekBody, SeekView};
 pub(crate) use spaces::NamedFront;
 pub(crate) use view::{Layout, View};
 

@@ -1,10 +1,13 @@
 //! What the fuzz targets run, so that tests can run the same on a kept corpus. Not for programs.
 
 use crate::codec::{self, Answer};
-use crate::codec::{Migrate, MovedTuple, PreparedAt, Route, Transfer};
+use crate::codec::{
+    AskedPart, Found, FurtherOperation, MANAGERS_BEHAVIOUR, Migrate, MovedTuple, Outcome, PartBody,
+    PreparedAt, PutTuple, Route, SeekBody, Transfer, View,
+};
 use crate::{
     HotKeysConfig, Manager, ManagersConfig, NotGranted, Refusal, Router, RouterConfig, Signature, Space,
-    SpaceConfig, Spaces, SpacesConfig, Template, Tuple,
+    SpaceConfig, Spaces, SpacesConfig, Template, Tuple, Wait,
 };
 use bytes::Bytes;
 use quintet_contract::{
@@ -120,7 +123,13 @@ pub fn manager_seeds() -> Vec<(&'static str, Vec<u8>)> {
             .collect::<Vec<_>>()
             .concat()
     };
-    let join = sent(2, codec::ROUTE, 9, &encode_to_vec(&Route::Join { managers: 3, seed: 0 }), &[]);
+    let join = sent(
+        2,
+        codec::ROUTE,
+        9,
+        &encode_to_vec(&Route::Join { managers: 3, seed: 0, behaviour: MANAGERS_BEHAVIOUR }),
+        &[],
+    );
     let refusal = Refusal::new(Code::PeerDied, "one is gone");
     let refused = sent(2, codec::ERROR, 2, &encode_to_vec(&refusal), &[]);
     let tuple = Tuple::from_values(["task".into(), 7i64.into()]);
@@ -144,19 +153,30 @@ pub fn manager_seeds() -> Vec<(&'static str, Vec<u8>)> {
         codec::Routes { epoch: 1, seed: 0, addresses: vec![String::new(); 3], relocations: Vec::new() };
     let routes = sent(0, codec::ROUTES, 0x84, &encode_to_vec(&routes), &[]);
     // A part of it, prepared and locked by another manager; and one that this manager brings together with another's.
-    let put = crate::codec::PartBody::new(&[], &[], &[]).expect("it is small");
-    let prepare = |others: &[PreparedAt], token: u8| {
-        let (body, bulk) = put.to_parts(&[0; 8], others, Span(0));
+    let put = AskedPart::Part(PartBody::new(&[], &[], &[]).expect("it is small"));
+    let prepare = |part: &AskedPart, others: &[PreparedAt], token: u8| {
+        let (body, bulk) = part.to_parts(&[0; 8], others, Wait::For(Span(0)));
         sent(3, codec::PREPARE, token, &body, &bulk)
     };
     let words = |number: u64| {
-        let lock = encode_to_vec(&Route::Lock(number));
-        let unlock = encode_to_vec(&Route::Unlock { happens: true });
+        let lock = encode_to_vec(&Route::Lock { part: number, by: 0 });
+        let unlock = encode_to_vec(&Route::Unlock(Outcome::Happens));
         [sent(0, codec::ROUTE, 7, &lock, &[]), fence.clone(), sent(0, codec::ROUTE, 8, &unlock, &[])].concat()
     };
-    let part = prepare(&[], 9);
+    let part = prepare(&put, &[], 9);
     let first_age = 4;
-    let brought = prepare(&[PreparedAt { manager: 2, number: 5 }], 10);
+    let others = [PreparedAt { manager: 2, number: 5 }];
+    let brought = prepare(&put, &others, 10);
+    // The same of a select, which waits, and is told that there is something.
+    let template = crate::template![?i64];
+    let (head, bulk) = template.encode().expect("it is small");
+    let view = View::template(&head, &bulk).expect("it is one");
+    let parts = [PutTuple { tuple: view, bulk: Bytes::new(), expires_in: None }];
+    let select = (FurtherOperation::SelectTake, None);
+    let seek = AskedPart::Seek(SeekBody::new(select, true, &[1], &parts).expect("it is small"));
+    let sought = prepare(&seek, &others, 12);
+    let found = sent(2, codec::DONE, 3, &encode_to_vec(&Found { age: Some(8), refusal: None }), &[]);
+    let ring = sent(2, codec::ROUTE, 4, &encode_to_vec(&Route::Ring(first_age)), &[]);
     let given_up = sent(3, codec::PREPARE, 11, &codec::give_up_body(first_age), &[]);
     let stands_still = sent(2, codec::DONE, 3, &[], &[]);
     let of = |me: u8, steps: &[&[u8]]| [&[me][..], &joined(me), &steps.concat()].concat();
@@ -167,6 +187,7 @@ pub fn manager_seeds() -> Vec<(&'static str, Vec<u8>)> {
         ("joined-and-refused", [&[1][..], &fence, &join, &refused, &fence, &join].concat()),
         ("part-of-another", of(1, &[&fence, &part, &words(first_age), &given_up])),
         ("parts-brought-together", of(1, &[&fence, &brought, &fence, &stands_still, &part])),
+        ("select-of-several", of(1, &[&fence, &sought, &stands_still, &ring, &found])),
         ("router", of(2, &[&routes, &fence, &count, &gather])),
     ]
 }

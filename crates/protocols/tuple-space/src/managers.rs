@@ -12,7 +12,7 @@
 //!   have with `MOVED`, and the client's router asks the directory, and then the right manager.
 //! - **A put is not overtaken.** What a client asks of one manager goes after its puts at others have been handled, although nobody waits for their answers.
 //! - **Atomic** is what one manager does at one instant, and what several do while all of them stand still: tuples that are put at once, the
-//!   results of a lease, a group's takes, reads and puts. The templates of a select belong to one manager; else it is refused, and nothing of it happens.
+//!   results of a lease, a group's takes, reads and puts, a select among templates of several, and a replacement with tuples of several.
 //! - **All or nothing.** Nothing is asked before all managers are there and of one space; one that is gone takes the space with it, and is named by all.
 //! - **First in, first out** among tuples that one manager had. Those who wait when their signature moves ask again, in the order in which they
 //!   hear of it: among different clients the oldest may lose its place.
@@ -23,7 +23,7 @@
 //! | `manager.rs` | [`Manager`]: a [`Spaces`](crate::Spaces) as one of several |
 //! | `manager/moving.rs`, `manager/directory.rs` | how a signature moves, and who decides it |
 //! | `manager/fellows.rs` | whether all managers are there, and what is answered once one is gone |
-//! | `manager/commit.rs`, `router/parts.rs` | what several managers do at one instant: the managers' side, and a client's |
+//! | `manager/commit.rs`, `router/parts.rs`, `router/seek.rs` | what several managers do at one instant: the managers' side, and a client's |
 //! | `manager/loads.rs`, `manager/heat.rs` | what each is asked, and when a key moves for it |
 //! | `manager/usage.rs` | what templates have shown so far |
 //! | `router.rs` | [`Router`]: a client's side |
@@ -40,8 +40,20 @@ pub use manager::{HotKeysConfig, Manager, ManagersConfig};
 pub(crate) use placement::{Home, Placement};
 pub use router::{Router, RouterConfig};
 
+use crate::codec::Refusal;
+use quintet_errors::Code;
+
 /// What is said of a manager that is gone, by clients and by the others alike.
 fn gone(manager: u8, managers: usize, address: &str) -> String {
     let at = if address.is_empty() { String::new() } else { format!(", at {address},") };
     format!("manager {} of the {managers} of this space{at} is gone, and its tuples with it", manager + 1)
+}
+
+/// What is said where the managers of a space did not understand who asks.
+fn another_version(refusal: &Refusal) -> Refusal {
+    let text = format!(
+        "the managers of this space are of another version than who asks, whom they did not understand ({}): use one version for all of them and their programs",
+        refusal.text
+    );
+    Refusal::new(Code::VersionMismatch, text)
 }

@@ -51,7 +51,7 @@
 //! | `metrics.rs` | what it counts, for whoever looks from outside |
 //! | `snapshot.rs`, each `saved.rs` | the state as bytes, and back |
 //! | `usage.rs` | partitions and hot keys: how tuples are used, for whoever looks |
-//! | `elsewhere.rs`, `prepared.rs` | tuples that belong to other managers of the space; what is done together with them |
+//! | `elsewhere.rs`, `prepared.rs`, `seek.rs` | tuples that belong to other managers of the space; what is done together with them |
 //! | `expiry.rs` | tuples that leave by themselves |
 //! | `due.rs` | what is due, in the order of its times |
 //! | `dissolve.rs` | the end of a named space |
@@ -84,6 +84,7 @@ mod reply;
 mod report;
 mod room;
 mod scan;
+mod seek;
 mod sender;
 mod slab;
 mod snapshot;

@@ -105,7 +105,7 @@ impl<'a> Further<'a> {
     /// What is wrong with the bytes.
     pub(crate) fn decode(reader: &mut Reader<'a>, bulk: &'a Bytes) -> Result<Further<'a>, DecodeError> {
         match FurtherOperation::decode(reader)? {
-            FurtherOperation::Replace => Replace::decode(reader, bulk).map(Further::Replace),
+            FurtherOperation::Replace => Replace::decode(2, reader, bulk).map(Further::Replace),
             FurtherOperation::SelectTake => Select::decode(true, reader, bulk).map(Further::Select),
             FurtherOperation::SelectRead => Select::decode(false, reader, bulk).map(Further::Select),
             FurtherOperation::Collect => Collect::decode(true, reader, bulk).map(Further::Collect),
@@ -121,11 +121,16 @@ impl<'a> Further<'a> {
 }
 
 impl<'a> Replace<'a> {
-    fn decode(reader: &mut Reader<'a>, bulk: &'a Bytes) -> Result<Replace<'a>, DecodeError> {
+    /// Its template, and so many parts at least with that.
+    pub(super) fn decode(
+        least: u32,
+        reader: &mut Reader<'a>,
+        bulk: &'a Bytes,
+    ) -> Result<Replace<'a>, DecodeError> {
         let how = reader.u8()?;
         let wait = Wait::read(how, reader)?;
         let mut parts = Parts::decode(reader, bulk)?;
-        if parts.count() < 2 {
+        if parts.count() < least {
             return Err(reader.invalid("number of parts of a replacement", parts.count(), 4));
         }
         let (head, own) = parts.next_part()?;
@@ -135,7 +140,11 @@ impl<'a> Replace<'a> {
 }
 
 impl<'a> Select<'a> {
-    fn decode(takes: bool, reader: &mut Reader<'a>, bulk: &'a Bytes) -> Result<Select<'a>, DecodeError> {
+    pub(super) fn decode(
+        takes: bool,
+        reader: &mut Reader<'a>,
+        bulk: &'a Bytes,
+    ) -> Result<Select<'a>, DecodeError> {
         let (wait, lease, group) = Query::decode_front(reader)?;
         if group.is_some() || (lease.is_some() && !takes) {
             return Err(reader.invalid("lease of a select", lease.map_or(0, |ttl| ttl.0), 8));

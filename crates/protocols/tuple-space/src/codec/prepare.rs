@@ -3,6 +3,7 @@
 //! ```text
 //! PREPARE   settled u64 | 0: a part u8 | n u8, n parts that were prepared (manager u8, number u64) | as COMMIT behind settled: what it ends and puts
 //!           settled u64 | 1: a part is given up u8 | number u64
+//!           settled u64 | 2: a part of a select or a replacement u8 | n u8, n parts that were prepared | see `seek.rs`
 //! PREPARED  number u64
 //! ```
 //!
@@ -11,14 +12,15 @@
 use super::group::{Uses, uses_len};
 use super::managers::MAX_MANAGERS;
 use super::put::{Put, PutTuple, TupleLengths};
-use super::{BULK_ALIGNMENT, LeaseId, REQUEST_BYTES, TooLarge, Witness, encode_uses};
+use super::seek::{SeekBody, SeekView};
+use super::{BULK_ALIGNMENT, LeaseId, REQUEST_BYTES, TooLarge, Wait, Witness, encode_uses};
 use bytes::Bytes;
-use quintet_contract::Span;
 use quintet_contract::limits::{MAX_BULK_BYTES, MAX_PAYLOAD_BYTES};
 use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
 
 const PART: u8 = 0;
 const GIVE_UP: u8 = 1;
+const SEEK: u8 = 2;
 
 /// A part that a manager has prepared.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -49,6 +51,8 @@ impl Decode<'_> for PreparedAt {
 #[derive(Clone, Debug)]
 pub(crate) enum Prepare<'a> {
     Part(PartView<'a>),
+    /// What it is to look for.
+    Seek(SeekView<'a>),
     /// Nothing comes of this part.
     GiveUp(u64),
 }
@@ -72,6 +76,10 @@ impl<'a> Prepare<'a> {
         let settled = reader.u64()?;
         let prepare = match reader.u8()? {
             PART => Prepare::Part(PartView::decode(&mut reader, bulk)?),
+            SEEK => {
+                let others = prepared(&mut reader)?;
+                Prepare::Seek(SeekView::decode(others, &mut reader, bulk)?)
+            }
             GIVE_UP if bulk.is_empty() => Prepare::GiveUp(reader.u64()?),
             other => return Err(reader.invalid("what is prepared", other, 1)),
         };
@@ -82,6 +90,9 @@ impl<'a> Prepare<'a> {
     /// Whether more lies in the bulk than data that is only compared, hashed and passed on: the heads of tuples.
     pub(crate) fn relies_on_bulk(body: &[u8]) -> bool {
         let uses = || {
+            if body.get(8) == Some(&SEEK) {
+                return Some(true);
+            }
             let mut reader = Reader::new(body.get(8..)?);
             let is_part = reader.u8().ok()? == PART;
             let others = usize::from(reader.u8().ok()?);
@@ -96,28 +107,34 @@ impl<'a> Prepare<'a> {
 
 impl<'a> PartView<'a> {
     fn decode(reader: &mut Reader<'a>, bulk: &'a Bytes) -> Result<PartView<'a>, DecodeError> {
-        let number = reader.u8()?;
-        if usize::from(number) >= MAX_MANAGERS {
-            return Err(reader.invalid("number of other parts", number, 1));
-        }
-        let mut others: Vec<PreparedAt> = Vec::with_capacity(number.into());
-        for _ in 0..number {
-            let other = PreparedAt::decode(reader)?;
-            if others.last().is_some_and(|last| last.manager >= other.manager) {
-                return Err(reader.invalid(
-                    "manager of a part, which is not above the one before",
-                    other.manager,
-                    9,
-                ));
-            }
-            others.push(other);
-        }
+        let others = prepared(reader)?;
         let uses = Uses::decode(reader)?;
         if !uses.is_commit {
             return Err(reader.invalid("whether a part is to happen", 0u8, 1));
         }
         Ok(PartView { others, uses, put: Put::decode(reader, bulk)? })
     }
+}
+
+/// Parts that were prepared, their managers going up.
+fn prepared(reader: &mut Reader<'_>) -> Result<Vec<PreparedAt>, DecodeError> {
+    let number = reader.u8()?;
+    if usize::from(number) >= MAX_MANAGERS {
+        return Err(reader.invalid("number of other parts", number, 1));
+    }
+    let mut others: Vec<PreparedAt> = Vec::with_capacity(number.into());
+    for _ in 0..number {
+        let other = PreparedAt::decode(reader)?;
+        if others.last().is_some_and(|last| last.manager >= other.manager) {
+            return Err(reader.invalid(
+                "manager of a part, which is not above the one before",
+                other.manager,
+                9,
+            ));
+        }
+        others.push(other);
+    }
+    Ok(others)
 }
 
 /// A part as it is written: all but what stands in front of it.
@@ -138,43 +155,71 @@ impl PartBody {
         witnesses: &[Witness],
         put: &[PutTuple<'_>],
     ) -> Result<PartBody, TooLarge> {
-        let (mut uses, mut heads, mut tuples) = (Vec::new(), Vec::new(), Vec::new());
-        encode_uses(true, leases, witnesses, &mut uses);
-        for PutTuple { tuple, bulk, expires_in } in put {
-            let (head, bulk) = (tuple.head().len(), bulk.len());
-            TupleLengths { head, bulk, expires_in: *expires_in }.encode(&mut heads);
-            heads.bytes(tuple.head());
-        }
-        let mut bulk = gathered(put);
+        let mut bytes = Vec::new();
+        encode_uses(true, leases, witnesses, &mut bytes);
         let front =
             REQUEST_BYTES + MAX_MANAGERS * PreparedAt::BYTES + uses_len(leases.len(), witnesses.len());
-        tuples.u32(u32::try_from(put.len()).expect("they came in one request"));
-        if front + heads.len() <= MAX_PAYLOAD_BYTES {
-            tuples.bytes(&heads);
-        } else {
-            let mut with_heads = bulk.to_vec();
-            with_heads.bytes(&heads);
-            with_heads.u32(u32::try_from(heads.len()).expect("they came in one request"));
-            bulk = with_heads.into();
-        }
-        match bulk.len() {
-            bytes if bytes > MAX_BULK_BYTES => {
-                Err(TooLarge::Request { tuples: put.len(), bytes, limit: MAX_BULK_BYTES })
-            }
-            _ => Ok(PartBody { uses, tuples, bulk }),
-        }
+        let (tuples, bulk) = lay_out(put, front)?;
+        Ok(PartBody { uses: bytes, tuples, bulk })
     }
 
-    /// Its body and its bulk, with what stands in front of them. `waits`: for how long it may wait for room.
-    pub(crate) fn to_parts(&self, settled: &[u8], others: &[PreparedAt], waits: Span) -> (Vec<u8>, Bytes) {
+    /// Its body, behind what stands in front of it, and its bulk. `waits`: for how long it may wait for room.
+    fn append(&self, waits: Wait, body: &mut Vec<u8>) -> Bytes {
+        body.bytes(&self.uses);
+        body.u64(if let Wait::For(span) = waits { span.0 } else { u64::MAX });
+        body.bytes(&self.tuples);
+        self.bulk.clone()
+    }
+}
+
+/// What one manager is asked of a request of several.
+#[derive(Debug)]
+pub(crate) enum AskedPart {
+    Part(PartBody),
+    Seek(SeekBody),
+}
+
+impl AskedPart {
+    /// Its body and its bulk. `others`: the parts that were prepared, if this manager brings them together.
+    pub(crate) fn to_parts(&self, settled: &[u8], others: &[PreparedAt], wait: Wait) -> (Vec<u8>, Bytes) {
         let mut body = settled.to_vec();
-        body.u8(PART);
+        body.u8(if matches!(self, AskedPart::Part(_)) { PART } else { SEEK });
         body.u8(u8::try_from(others.len()).expect("fewer than MAX_MANAGERS"));
         others.iter().for_each(|other| other.encode(&mut body));
-        body.bytes(&self.uses);
-        body.u64(waits.0);
-        body.bytes(&self.tuples);
-        (body, self.bulk.clone())
+        let bulk = match self {
+            AskedPart::Part(part) => part.append(wait, &mut body),
+            AskedPart::Seek(seek) => seek.append(wait, &mut body),
+        };
+        (body, bulk)
+    }
+}
+
+/// Tuples, or templates and tuples, as they follow in a body behind so many bytes, and their bulk.
+///
+/// # Errors
+/// They are too long for one request.
+pub(super) fn lay_out(put: &[PutTuple<'_>], front: usize) -> Result<(Vec<u8>, Bytes), TooLarge> {
+    let (mut heads, mut tuples) = (Vec::new(), Vec::new());
+    for PutTuple { tuple, bulk, expires_in } in put {
+        let (head, bulk) = (tuple.head().len(), bulk.len());
+        TupleLengths { head, bulk, expires_in: *expires_in }.encode(&mut heads);
+        heads.bytes(tuple.head());
+    }
+    let mut bulk = gathered(put);
+    tuples.u32(u32::try_from(put.len()).expect("they came in one request"));
+    if front + heads.len() <= MAX_PAYLOAD_BYTES {
+        tuples.bytes(&heads);
+    } else {
+        let mut with_heads = bulk.to_vec();
+        with_heads.bytes(&heads);
+        with_heads.u32(u32::try_from(heads.len()).expect("they came in one request"));
+        bulk = with_heads.into();
+    }
+    match bulk.len() {
+        bytes if bytes > MAX_BULK_BYTES => {
+            Err(TooLarge::Request { tuples: put.len(), bytes, limit: MAX_BULK_BYTES })
+        }
+        _ => Ok((tuples, bulk)),
     }
 }
 
@@ -221,8 +266,9 @@ impl Decode<'_> for PreparedBody {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::View;
-    use crate::{Tuple, tuple};
+    use crate::codec::{Further, FurtherOperation, View};
+    use crate::{Template, Tuple, template, tuple};
+    use quintet_contract::Span;
 
     fn read(tuples: &[Tuple]) -> (Vec<u8>, Bytes) {
         let encoded: Vec<_> = tuples.iter().map(|tuple| tuple.encode().expect("it is short")).collect();
@@ -238,7 +284,7 @@ mod tests {
         let (leases, witnesses) = ([LeaseId(3), LeaseId(8)], [Witness { age: 7, place: 1 }]);
         let part = PartBody::new(&leases, &witnesses, &put).expect("it fits");
         let others = [PreparedAt { manager: 1, number: 4 }, PreparedAt { manager: 3, number: 9 }];
-        let (body, bulk) = part.to_parts(&6u64.to_le_bytes(), &others, Span(11));
+        let (body, bulk) = AskedPart::Part(part).to_parts(&6u64.to_le_bytes(), &others, Wait::For(Span(11)));
         let Ok((6, Prepare::Part(view))) = Prepare::decode(&body, &bulk) else {
             panic!("it was just written")
         };
@@ -263,12 +309,55 @@ mod tests {
         read(&(0..60).map(long).collect::<Vec<_>>());
     }
 
+    fn part_of(template: &Template) -> (Vec<u8>, Bytes) {
+        template.encode().expect("it is short")
+    }
+
+    #[test]
+    fn what_a_manager_is_to_look_for_is_read_as_it_was_written() {
+        let templates = [template![1i64, "x".repeat(2000)], template![?i64]].map(|one| part_of(&one));
+        let parts: Vec<_> = templates
+            .iter()
+            .map(|(head, bulk)| PutTuple {
+                tuple: View::template(head, bulk).expect("it is one"),
+                bulk: bulk.clone(),
+                expires_in: None,
+            })
+            .collect();
+        let (operation, lease) = (FurtherOperation::SelectTake, Some(Span(7)));
+        let seek = SeekBody::new((operation, lease), true, &[4, 9], &parts).expect("it fits");
+        let others = [PreparedAt { manager: 2, number: 5 }];
+        let (body, bulk) = AskedPart::Seek(seek).to_parts(&[0; 8], &others, Wait::For(Span(3)));
+        assert!(Prepare::relies_on_bulk(&body), "templates are compared where they lie");
+        let Ok((0, Prepare::Seek(view))) = Prepare::decode(&body, &bulk) else { panic!("it was written") };
+        let Further::Select(select) = &view.further else { panic!("it is a select") };
+        assert_eq!((select.takes, select.wait, select.lease), (true, Wait::For(Span(3)), lease));
+        assert!(
+            select
+                .templates
+                .iter()
+                .map(|(view, _)| view.head())
+                .eq(parts.iter().map(|part| part.tuple.head()))
+        );
+        assert_eq!((view.others.as_slice(), &*view.which, view.is_here), (&others[..], &[4, 9][..], true));
+        // A replacement whose tuples are elsewhere; and what no router says.
+        let seek = |operation, which: &[u8]| {
+            let seek = SeekBody::new((operation, None), true, which, &parts[1..]).expect("it fits");
+            let (body, bulk) = AskedPart::Seek(seek).to_parts(&[0; 8], &[], Wait::AtOnce);
+            Prepare::decode(&body, &bulk).map(|_| ())
+        };
+        assert_eq!(seek(FurtherOperation::Replace, &[]), Ok(()));
+        assert!(seek(FurtherOperation::Replace, &[0]).is_err(), "it has one template");
+        assert!(seek(FurtherOperation::SelectRead, &[0, 1]).is_err(), "it has one template only");
+        assert!(seek(FurtherOperation::Collect, &[0]).is_err(), "pages are one manager's");
+    }
+
     #[test]
     fn managers_of_parts_go_up() {
-        let part = PartBody::new(&[], &[], &[]).expect("it is empty");
+        let part = AskedPart::Part(PartBody::new(&[], &[], &[]).expect("it is empty"));
         for wrong in [[2, 1], [1, 1]] {
             let others = wrong.map(|manager| PreparedAt { manager, number: 1 });
-            let (body, bulk) = part.to_parts(&[0; 8], &others, Span(0));
+            let (body, bulk) = part.to_parts(&[0; 8], &others, Wait::Forever);
             assert!(Prepare::decode(&body, &bulk).is_err(), "{wrong:?}");
         }
         let given_up = Prepare::decode(&give_up_body(7), &Bytes::new())

@@ -11,12 +11,13 @@ mod control;
 mod merge;
 mod metrics;
 mod parts;
+mod seek;
 mod target;
 
 use super::{Placement, gone};
 use crate::codec::{
-    CANCEL, COLLECTED, ERROR, LISTED, MOVED, READ, RENEW, RETURN, ROUTE, Refusal, Route, SELECTED, STATUS,
-    TUPLE,
+    ACK, CANCEL, COLLECTED, ERROR, LISTED, MOVED, READ, RENEW, RETURN, ROUTE, Refusal, Route, SELECTED,
+    STATUS, TUPLE,
 };
 use merge::Merge;
 use metrics::Counts;
@@ -27,7 +28,7 @@ use quintet_contract::{
 };
 use quintet_errors::Code;
 use quintet_wire::encode_to_vec;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use target::Target;
 
 /// Why a request is refused that no link takes.
@@ -79,10 +80,13 @@ struct Manager {
     is_up: bool,
     /// Urgent frames and the router's own, for which its link has no room.
     outgoing: VecDeque<OwnedFrame>,
-    /// How many requests were sent to it, up to which of them it has handled all, and the last that puts.
+    /// How many requests were sent to it, and up to which of them it has handled all, as a fence has said.
     sent: u64,
     handled: u64,
-    last_put: u64,
+    /// Those that put and have no answer.
+    puts: BTreeSet<u64>,
+    /// Those of them that end a lease: their results may be on their way to another manager when a later request to this one is answered.
+    acks: BTreeSet<u64>,
 }
 
 /// A request of a caller.
@@ -137,7 +141,15 @@ impl Router {
         );
         let manager = |address| {
             let outgoing = VecDeque::new();
-            Manager { address, is_up: false, outgoing, sent: 0, handled: 0, last_put: 0 }
+            Manager {
+                address,
+                is_up: false,
+                outgoing,
+                sent: 0,
+                handled: 0,
+                puts: BTreeSet::new(),
+                acks: BTreeSet::new(),
+            }
         };
         Router {
             callers: config.callers,
@@ -198,7 +210,7 @@ impl Router {
             _ => {
                 // It tells how many keys are elsewhere, which changes without a word to who does not ask for one.
                 if frame.kind == STATUS && self.controls.is_empty() {
-                    self.ask_routes(&Route::Ask, out);
+                    self.ask_routes(&Route::ASK, out);
                 }
                 self.last_number += 1;
                 self.queue.push_back(Item { number: self.last_number, frame: frame.to_owned(), since: None });
@@ -239,9 +251,14 @@ impl Router {
 
     /// Undoes a take, where it was answered or is to be.
     fn undo(&mut self, frame: Frame<'_>, out: &mut dyn Outbox) {
-        let of_open = self.open.get(&frame.token).and_then(|open| match open.asked {
-            Asked::One(manager, _) => Some(manager),
-            Asked::All(_) | Asked::Several(_) => None,
+        let of_open = self.open.get_mut(&frame.token).and_then(|open| match &mut open.asked {
+            Asked::One(manager, _) => Some(*manager),
+            // Whichever manager answers is told then.
+            Asked::Several(several) => {
+                several.undo(frame.to_owned());
+                None
+            }
+            Asked::All(_) => None,
         });
         if let Some(manager) = self.taken.remove(&frame.token).or(of_open) {
             self.tell(manager, frame.to_owned(), out);
@@ -352,7 +369,10 @@ impl Router {
         at.sent += 1;
         let number = at.sent;
         if target::puts(&item.frame) {
-            at.last_put = number;
+            at.puts.insert(number);
+            if item.frame.kind == ACK {
+                at.acks.insert(number);
+            }
         }
         item.since = item.since.or(Some(now));
         self.open
@@ -391,7 +411,8 @@ impl Router {
                 let number = *number;
                 let Some(open) = self.open.remove(&frame.token) else { return };
                 let at = self.at(manager);
-                at.handled = at.handled.max(number);
+                at.puts.remove(&number);
+                at.acks.remove(&number);
                 if frame.kind == MOVED {
                     self.comes_back(open, [manager], out);
                 } else {
@@ -403,7 +424,7 @@ impl Router {
                     self.conclude(frame.token, out);
                 }
             }
-            Asked::Several(several) if several.asked() == manager => {
+            Asked::Several(several) if several.is_asked(manager) => {
                 self.answer_of_part(now, manager, frame, out)
             }
             Asked::One(..) | Asked::Several(_) => {}

@@ -83,6 +83,12 @@ pub enum Defect {
     PartNotGivenUp,
     /// A router lets a request overtake what several managers do.
     PartsNotFenced,
+    /// A select at several managers goes by what each of them had when it was asked, and not by what they have at one instant.
+    SoughtBeforeStill,
+    /// A select at several managers takes what each of them has.
+    SelectTakesAll,
+    /// A manager that gets something for which a select at several waits tells nobody.
+    RingNotHeard,
 }
 
 /// Whether this defect is switched on. Always false without the feature.

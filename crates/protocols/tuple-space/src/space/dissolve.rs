@@ -17,7 +17,12 @@ impl Space {
         for address in addresses {
             let Some(sender) = senders.remove(address) else { continue };
             let refused = sender.unanswered.into_keys();
-            let refused = refused.map(|token| Reply { kind: ERROR, token, body: encode_to_vec(refusal) });
+            let refused = refused.map(|token| Reply {
+                kind: ERROR,
+                token,
+                body: encode_to_vec(refusal),
+                bulk: bytes::Bytes::new(),
+            });
             owed.extend(sender.replies.into_iter().chain(refused).map(|reply| (address, reply)));
         }
         Owed(owed)

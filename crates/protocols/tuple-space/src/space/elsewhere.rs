@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, VecDeque};
 pub(crate) struct Elsewhere {
     pub(crate) placement: Placement,
     pub(crate) me: u8,
-    /// Signatures of which not all has come, or all of a key: what is put of them has no age before that.
+    /// Signatures of which not all has come, or all of a key: what is put of them has no age before that, and what returns is not there before.
     incoming: BTreeMap<Signature, Option<u64>>,
     /// Ages are this far apart, so that no two managers give the same.
     stride: u64,
@@ -106,7 +106,7 @@ impl Space {
     pub(super) fn leaves(&mut self, now: Time, place: Place, is_new: bool) -> bool {
         let Some(elsewhere) = &self.elsewhere else { return false };
         let view = self.stores.view(place);
-        let waits = is_new && !elsewhere.incoming.is_empty() && elsewhere.is_incoming(&view);
+        let waits = !elsewhere.incoming.is_empty() && elsewhere.is_incoming(&view);
         if elsewhere.placement.of_tuple(&view) == elsewhere.me && !waits {
             return false;
         }

@@ -39,12 +39,7 @@ impl Space {
         match further {
             Further::Replace(replace) => self.replace(now, requester(Operation::Replace), replace, out),
             Further::Select(select) => {
-                let operation = match (select.takes, select.lease) {
-                    (false, _) => Operation::Read,
-                    (true, None) => Operation::Take,
-                    (true, Some(ttl)) => Operation::Lease(ttl),
-                };
-                self.select(now, requester(operation), select, out);
+                self.select(now, requester(Space::operation_of(select)), select, out);
             }
             Further::Collect(asked) => {
                 self.collect(now, requester(Operation::Read).of_page(asked.takes), asked, out);
@@ -69,11 +64,18 @@ impl Space {
     }
 
     fn select(&mut self, now: Time, requester: Requester, select: &Select<'_>, out: &mut dyn Outbox) {
-        let mut templates = select.templates.iter().map(|(template, bulk)| Kept::new(template, bulk));
-        let Some(first) = templates.next() else { return };
-        let others = templates.map(|template| (template, None)).collect();
-        let waiter = Waiter::of(requester, select.wait, now, first).with(More::Select(others));
-        self.ask_as_waiter(now, waiter, out);
+        if let Some(waiter) = Waiter::of_select(requester, select, now) {
+            self.ask_as_waiter(now, waiter, out);
+        }
+    }
+
+    /// What a select does with the tuple.
+    pub(super) fn operation_of(select: &Select<'_>) -> Operation {
+        match (select.takes, select.lease) {
+            (false, _) => Operation::Read,
+            (true, None) => Operation::Take,
+            (true, Some(ttl)) => Operation::Lease(ttl),
+        }
     }
 
     /// Searches for a request that counts as one that waits from its beginning.
@@ -88,7 +90,7 @@ impl Space {
     }
 
     /// Counts a request for each of its templates, and looks at some for their values.
-    fn note_templates(&mut self, now: Time, place: u32) {
+    pub(super) fn note_templates(&mut self, now: Time, place: u32) {
         for template in self.waiters[place].templates() {
             let view = template.view();
             let Some(store) = self.stores.find(view.signature()) else { continue };
@@ -185,8 +187,11 @@ impl Space {
             return Ok(self.deliver(now, place, &requester, None, out)?);
         }
         let account = self.room_for_replacement(place, asks)?;
-        let which = asks.which(&self.stores.view(place));
-        self.deliver(now, place, &requester, which, out)?;
+        let (which, is_decided) = (asks.which(&self.stores.view(place)), asks.part.is_some());
+        match self.deliver(now, place, &requester, which, out) {
+            Err(SendError::Full) if is_decided => self.deliver_later(now, place, &requester, which),
+            delivered => delivered?,
+        }
         if let Some(more) = self.waiters[waiter].more.take() {
             self.put_replacement(now, &more, account, put, out);
             self.waiters[waiter].more = Some(more);
@@ -195,7 +200,7 @@ impl Space {
     }
 
     /// Where what a request puts finds room once it has the tuple at `place`.
-    fn room_for_replacement(&self, place: Place, asks: &Waiter) -> Result<Account, NotGiven> {
+    pub(super) fn room_for_replacement(&self, place: Place, asks: &Waiter) -> Result<Account, NotGiven> {
         let Some(tuples) = asks.replacement() else { return Ok(Account::Quota) };
         let (size, entry) = (Size::of(&tuples.borrow()), self.stores.entry(place));
         let mut going = Counted::default();
@@ -255,12 +260,7 @@ impl Space {
             Ok(()) => {}
             Err(NotGiven::Unsent(error)) => self.conclude(requester, Err(error), out),
             Err(NotGiven::NoRoom(size)) => {
-                let text = format!(
-                    "no room for {} tuples of {} bytes in the place of what matches, which stays: {}",
-                    size.tuples,
-                    size.bytes,
-                    self.room.describe()
-                );
+                let text = self.no_room_for(size);
                 self.refuse(requester.address, requester.token, Code::SpaceFull, text, out);
             }
         }

@@ -6,6 +6,7 @@
 
 use super::group::Ends;
 use super::room::{Account, Parked, ParkedKey, Size};
+use super::seek::Sought;
 use super::sender::Unanswered;
 use super::{Space, seeded};
 use crate::codec::{PREPARED, PartView, PreparedAt, PreparedBody, RequestView, View};
@@ -20,6 +21,8 @@ pub(super) struct Parts {
     prepared: BTreeMap<u64, Prepared>,
     /// Those that are to be brought together with others, which were told.
     ready: Vec<u64>,
+    /// Those of selects and replacements.
+    pub(super) sought: Sought,
 }
 
 /// One of them.
@@ -125,6 +128,13 @@ impl Space {
         }
     }
 
+    /// This one is to be brought together with others.
+    pub(super) fn note_ready(&mut self, number: u64) {
+        if let Some(elsewhere) = &mut self.elsewhere {
+            elsewhere.parts.ready.push(number);
+        }
+    }
+
     /// Those that are to be brought together with others now.
     pub(crate) fn take_ready(&mut self) -> Vec<u64> {
         self.elsewhere.as_mut().map(|elsewhere| mem::take(&mut elsewhere.parts.ready)).unwrap_or_default()
@@ -133,6 +143,12 @@ impl Space {
     /// The part with this number.
     pub(crate) fn part(&self, number: u64) -> Option<&Prepared> {
         self.elsewhere.as_ref()?.parts.prepared.get(&number)
+    }
+
+    /// Whose a part is, of whatever kind, and under which token; and the parts with which it is brought together here.
+    pub(crate) fn asked_part(&self, number: u64) -> Option<((Address, Token), &[PreparedAt])> {
+        let of_group = self.part(number).map(|part| (part.asked(), part.others()));
+        of_group.or_else(|| self.sought_by(number))
     }
 
     /// Whether it can be done now, as far as this space knows.
@@ -158,6 +174,9 @@ impl Space {
             self.drop_prepared(now, number);
             self.end_turn(now, out);
         }
+        if self.sought_by(number).is_some_and(|((client, _), others)| client == from && others.is_empty()) {
+            self.drop_sought(now, number, out);
+        }
     }
 
     /// Removes a part from everywhere.
@@ -178,13 +197,16 @@ impl Space {
     /// Gives up a part that its own manager was to bring together with others.
     pub(crate) fn abandon(&mut self, now: Time, number: u64, out: &mut dyn Outbox) {
         self.drop_prepared(now, number);
-        self.end_turn(now, out);
+        self.drop_sought(now, number, out);
     }
 
     /// Whether what is noted as unanswered was answered: that it is prepared.
     pub(super) fn was_answered(&self, unanswered: Unanswered) -> bool {
-        let Unanswered::Prepared(number) = unanswered else { return false };
-        self.part(number).is_some_and(|part| part.others().is_empty())
+        match unanswered {
+            Unanswered::Prepared(number) => self.part(number).is_some_and(|part| part.others().is_empty()),
+            Unanswered::Waiter(place) => self.was_prepared(place),
+            Unanswered::Parked(_) | Unanswered::Watcher(_) => false,
+        }
     }
 
     /// The room that parts have which were not done so far.

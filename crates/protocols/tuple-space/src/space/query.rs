@@ -177,6 +177,11 @@ impl Space {
     pub(super) fn drop_waiter(&mut self, place: u32) -> Waiter {
         self.unfile(place);
         let waiter = self.waiters.remove(place);
+        if waiter.part.is_some()
+            && let Some(elsewhere) = &mut self.elsewhere
+        {
+            elsewhere.parts.sought.forget(waiter.order);
+        }
         if !seeded!(self.config, WaitingBytesKept) {
             self.room.unkeep(waiter.kept_bytes());
         }
@@ -221,10 +226,11 @@ impl Space {
             let Some((order, waiter)) = next else { break };
             from = order + 1;
             if self.serve(now, place, waiter, put, out) {
-                return;
+                return self.forget_heard();
             }
         }
         self.show(place);
+        self.ring();
     }
 
     /// Gives a tuple to one who waits; whether it is taken.
@@ -236,6 +242,10 @@ impl Space {
         put: &mut VecDeque<Place>,
         out: &mut dyn Outbox,
     ) -> bool {
+        if self.waiters[waiter].part.is_some() {
+            self.hear(waiter);
+            return false;
+        }
         let requester = self.waiters[waiter].requester;
         match self.give(now, place, waiter, put, out) {
             Err(NotGiven::Unsent(SendError::Full)) => {
@@ -268,6 +278,10 @@ impl Space {
         let (search, compared) = self.search_templates(place, &mut progress);
         out.work(stages::MATCH, compared + 1);
         self.dequeue(place);
+        if self.waiters[place].part.is_some() {
+            self.seek_on(place, search, progress, out);
+            return true;
+        }
         let mut put = VecDeque::new();
         let awaited = match search {
             Search::Found(found) => match self.give(now, found, place, &mut put, out) {
@@ -290,6 +304,19 @@ impl Space {
         };
         self.enqueue(place, awaited);
         awaited != Awaited::Link
+    }
+
+    /// Goes on with a part of what several managers do: what was found stays until it is brought together with others.
+    fn seek_on(&mut self, place: u32, search: Search<Place>, progress: Progress, out: &mut dyn Outbox) {
+        match search {
+            Search::NotReady => self.enqueue(place, Awaited::Index),
+            Search::Unfinished => self.enqueue(place, Awaited::Scan(progress)),
+            search => {
+                let found = if let Search::Found(found) = search { Some(found) } else { None };
+                self.enqueue(place, Awaited::Tuple);
+                self.is_ready(place, found, out);
+            }
+        }
     }
 
     /// Takes a waiter from where it was put off.

@@ -5,6 +5,7 @@ use super::stores::Place;
 use super::waiter::{Operation, Requester};
 use super::{Space, seeded};
 use crate::codec::{self, Attempt, Change, LeaseId, Refusal, SELECTED, TUPLE, TupleFront, Witness};
+use bytes::Bytes;
 use quintet_contract::{Address, Kind, Outbox, SendError, Time, Token};
 use quintet_errors::Code;
 use quintet_wire::{Encode, Sink, encode_to_vec, send};
@@ -51,7 +52,7 @@ impl Space {
             let limit = self.config.max_waiting;
             let replies = &mut self.senders.get_or_add(to).replies;
             if replies.len() < limit {
-                replies.push_back(Reply { kind, token, body: encode_to_vec(body) });
+                replies.push_back(Reply { kind, token, body: encode_to_vec(body), bulk: Bytes::new() });
             }
         }
     }
@@ -60,7 +61,11 @@ impl Space {
     pub(super) fn flush_replies(&mut self, to: Address, out: &mut dyn Outbox) -> bool {
         let Some(sender) = self.senders.get_mut(to) else { return true };
         while let Some(reply) = sender.replies.front() {
-            if out.send(to, reply.kind, reply.token, &reply.body) == Err(SendError::Full) {
+            let sent = match &reply.bulk {
+                bulk if bulk.is_empty() => out.send(to, reply.kind, reply.token, &reply.body),
+                bulk => out.send_bulk(to, reply.kind, reply.token, &reply.body, bulk.clone()),
+            };
+            if sent == Err(SendError::Full) {
                 return false;
             }
             sender.replies.pop_front();
@@ -85,6 +90,39 @@ impl Space {
         if seeded!(self.config, LostBetweenRemovalAndReply) && !requester.operation.leaves() {
             self.hide(place);
         }
+        let mut scratch = core::mem::take(&mut self.scratch);
+        let (kind, body) = self.tuple_body(place, requester, which);
+        let sent = match self.stores.entry(place).bulk() {
+            bulk if bulk.is_empty() => send(out, requester.address, kind, requester.token, &body),
+            bulk => {
+                scratch.clear();
+                body.encode(&mut scratch);
+                out.send_bulk(requester.address, kind, requester.token, &scratch, bulk)
+            }
+        };
+        self.scratch = scratch;
+        sent?;
+        self.note_given(now, place, requester);
+        Ok(())
+    }
+
+    /// The same where all that is still to be done is to tell: where the link has no room, the answer waits for it.
+    pub(super) fn deliver_later(
+        &mut self,
+        now: Time,
+        place: Place,
+        requester: &Requester,
+        which: Option<u8>,
+    ) {
+        let (kind, body) = self.tuple_body(place, requester, which);
+        let (body, bulk) = (encode_to_vec(&body), self.stores.entry(place).bulk());
+        let reply = Reply { kind, token: requester.token, body, bulk };
+        self.senders.get_or_add(requester.address).replies.push_back(reply);
+        self.note_given(now, place, requester);
+    }
+
+    /// The answer that gives a tuple, without its bulk.
+    fn tuple_body(&self, place: Place, requester: &Requester, which: Option<u8>) -> (Kind, TupleBody<'_>) {
         let entry = self.stores.entry(place);
         let attempt = Attempt { lease: LeaseId(self.next_order), attempt: entry.failed + 1 };
         let front = match requester.operation {
@@ -92,16 +130,12 @@ impl Space {
             Operation::Lease(_) | Operation::Hold { .. } => TupleFront::Leased(attempt),
             Operation::Witness => TupleFront::Witnessed(Witness { age: entry.order, place: place.number() }),
         };
-        let body = TupleBody { which, front, head: entry.head() };
         let kind = if which.is_some() { SELECTED } else { TUPLE };
-        match entry.bulk() {
-            bulk if bulk.is_empty() => send(out, requester.address, kind, requester.token, &body)?,
-            bulk => {
-                self.scratch.clear();
-                body.encode(&mut self.scratch);
-                out.send_bulk(requester.address, kind, requester.token, &self.scratch, bulk)?;
-            }
-        }
+        (kind, TupleBody { which, front, head: entry.head() })
+    }
+
+    /// A tuple was given to who asked for it.
+    fn note_given(&mut self, now: Time, place: Place, requester: &Requester) {
         self.stores[place.store].note_delivery(now, place.entry, requester.operation.leaves());
         match requester.operation {
             Operation::Read | Operation::Witness | Operation::Count => {}
@@ -112,7 +146,6 @@ impl Space {
                 self.hold_under_lease(now, place, requester.address, ttl, Some(limit));
             }
         }
-        Ok(())
     }
 
     /// Hides a tuple that a plain take was given, until that is settled.

@@ -41,7 +41,8 @@ impl Space {
             bytes: held.bytes,
             index_bytes: self.room.index_bytes(),
             hidden: leases + self.room.unsettled().tuples,
-            waiters: self.waiters.len() as u64,
+            // A select at several managers is one that waits.
+            waiters: self.waiters.len() as u64 - self.sought_for_others(),
             leases,
             parked: self.room.parked() as u64,
             redone: self.redone,

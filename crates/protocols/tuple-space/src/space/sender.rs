@@ -3,6 +3,7 @@
 use super::slab::Slab;
 use super::stores::Place;
 use crate::keyed::HashKey;
+use bytes::Bytes;
 use hashbrown::HashMap;
 use quintet_contract::{Address, Kind, Token};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -33,6 +34,8 @@ pub(super) struct Reply {
     pub(super) kind: Kind,
     pub(super) token: Token,
     pub(super) body: Vec<u8>,
+    /// Of a tuple that was given by what several managers did.
+    pub(super) bulk: Bytes,
 }
 
 /// One address.

@@ -165,7 +165,8 @@ impl Space {
                 write_place(*place, bytes);
             }
             bytes.u64(sender.replies.len() as u64);
-            for Reply { kind, token, body } in &sender.replies {
+            // None has a bulk: no manager of several is saved.
+            for Reply { kind, token, body, .. } in &sender.replies {
                 bytes.u8(kind.0);
                 bytes.u64(token.0);
                 bytes.counted(body);
@@ -274,7 +275,7 @@ impl Space {
             for _ in 0..reader.u64()? {
                 let (kind, token) = (Kind(reader.u8()?), Token(reader.u64()?));
                 let body = reader.counted("answer", MAX_PAYLOAD_BYTES)?.to_vec();
-                sender.replies.push_back(Reply { kind, token, body });
+                sender.replies.push_back(Reply { kind, token, body, bulk: bytes::Bytes::new() });
             }
         }
         Ok(())

@@ -2,7 +2,8 @@
 
 pub(super) mod saved;
 
-use crate::codec::{KeptTuples, Layout, View, Wait};
+use super::seek::Seeking;
+use crate::codec::{KeptTuples, Layout, Select, View, Wait};
 use bytes::Bytes;
 use quintet_contract::{Address, Span, Time, Token};
 
@@ -72,6 +73,8 @@ pub(super) struct Waiter {
     /// Where it is filed; none while it waits for something else than a tuple.
     pub(super) filed: Option<Filed>,
     pub(super) more: Option<Box<More>>,
+    /// What it has if it is a part of what several managers do.
+    pub(super) part: Option<Box<Seeking>>,
 }
 
 /// Where a waiter is filed among those of its signature.
@@ -94,9 +97,17 @@ impl Waiter {
         Waiter::of(requester, wait, since, Kept::new(template, bulk)).of_age(order)
     }
 
+    /// A select, without an age so far; none without a template.
+    pub(super) fn of_select(requester: Requester, select: &Select<'_>, since: Time) -> Option<Self> {
+        let mut templates = select.templates.iter().map(|(template, bulk)| Kept::new(template, bulk));
+        let first = templates.next()?;
+        let others = templates.map(|template| (template, None)).collect();
+        Some(Waiter::of(requester, select.wait, since, first).with(More::Select(others)))
+    }
+
     /// Without an age so far.
     pub(super) fn of(requester: Requester, wait: Wait, since: Time, template: Kept) -> Self {
-        Waiter { requester, order: 0, wait, since, template, filed: None, more: None }
+        Waiter { requester, order: 0, wait, since, template, filed: None, more: None, part: None }
     }
 
     pub(super) fn of_age(self, order: u64) -> Self {
@@ -106,6 +117,11 @@ impl Waiter {
     /// With other templates, or what it puts.
     pub(super) fn with(self, more: More) -> Self {
         Waiter { more: Some(Box::new(more)), ..self }
+    }
+
+    /// As a part of what several managers do.
+    pub(super) fn made_part(self, part: Seeking) -> Self {
+        Waiter { part: Some(Box::new(part)), ..self }
     }
 
     /// When it is answered with an error.
@@ -151,7 +167,8 @@ impl Waiter {
         let fits = |template: &Kept| {
             template.view().signature() == tuple.signature() && template.view().matches(tuple)
         };
-        self.templates().position(fits).and_then(|which| u8::try_from(which).ok())
+        let which = self.templates().position(fits)?;
+        self.part.as_deref().map_or_else(|| u8::try_from(which).ok(), |part| part.which(which))
     }
 
     /// What it puts in the place of what it takes.

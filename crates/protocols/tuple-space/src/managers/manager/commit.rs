@@ -10,7 +10,9 @@
 
 use super::moving::Sent;
 use super::{Manager, seeded};
-use crate::codec::{DONE, ERROR, MOVED, Prepare, PreparedAt, ROUTE, Refusal, Route, View};
+use crate::codec::{
+    DONE, ERROR, Found, Further, MOVED, Outcome, Prepare, PreparedAt, ROUTE, Refusal, Route, SeekView, View,
+};
 use crate::space::{Prepared, Readiness};
 use bytes::Bytes;
 use core::mem;
@@ -40,6 +42,8 @@ enum Still {
         asked: Vec<u8>,
         /// Those that are asked next.
         left: VecDeque<PreparedAt>,
+        /// What each that stands still has found, in the order in which they do, this one first.
+        found: Vec<Found>,
     },
     /// Another manager does that.
     Waits { part: u64, for_manager: u8 },
@@ -78,18 +82,18 @@ impl Manager {
         match Prepare::decode(frame.body, frame.bulk) {
             Ok((settled, Prepare::Part(part))) => {
                 self.spaces.unnamed_mut().settle(from, Token(settled));
-                let number = self.managers.len();
-                let are_above =
-                    |other: &PreparedAt| other.manager > self.me && usize::from(other.manager) < number;
-                if !part.others.iter().all(are_above) {
-                    let text = "parts are brought together by the lowest of their managers";
-                    return self.spaces.unnamed_mut().refuse(from, frame.token, Code::Malformed, text, out);
+                if self.refuse_above((from, frame.token), &part.others, out) {
+                    return;
                 }
                 if !self.admitted.contains(from) || !self.has_all_of(&part.put) {
                     self.admitted.remove(from);
                     return self.send_away(from, frame.token, out);
                 }
                 self.spaces.unnamed_mut().prepare(now, (from, frame.token), &part, out);
+            }
+            Ok((settled, Prepare::Seek(part))) => {
+                self.spaces.unnamed_mut().settle(from, Token(settled));
+                self.seek(now, (from, frame.token), part, out);
             }
             Ok((_, Prepare::GiveUp(number))) => {
                 self.spaces.unnamed_mut().give_up(now, from, number, out);
@@ -100,6 +104,43 @@ impl Manager {
                 self.spaces.unnamed_mut().refuse(from, frame.token, Code::Malformed, text, out);
             }
         }
+    }
+
+    /// Refuses a part with others that are not all above this manager; whether it is such a one.
+    fn refuse_above(
+        &mut self,
+        (from, token): (Address, Token),
+        others: &[PreparedAt],
+        out: &mut dyn Outbox,
+    ) -> bool {
+        let number = self.managers.len();
+        let is_above = |other: &PreparedAt| other.manager > self.me && usize::from(other.manager) < number;
+        let is_refused = !others.iter().all(is_above);
+        if is_refused {
+            let text = "parts are brought together by the lowest of their managers";
+            self.spaces.unnamed_mut().refuse(from, token, Code::Malformed, text, out);
+        }
+        is_refused
+    }
+
+    /// A client's part of a select or a replacement that concerns several managers.
+    fn seek(&mut self, now: Time, (from, token): (Address, Token), part: SeekView<'_>, out: &mut dyn Outbox) {
+        if self.refuse_above((from, token), &part.others, out) {
+            return;
+        }
+        let is_all_here = match &part.further {
+            Further::Replace(replace) => {
+                (!part.is_here || self.is_here(&replace.template))
+                    && replace.tuples.views().all(|tuple| self.is_here(&tuple))
+            }
+            Further::Select(select) => select.templates.iter().all(|(template, _)| self.is_here(template)),
+            Further::Collect(_) | Further::CollectInto(_) => true,
+        };
+        if !self.admitted.contains(from) || !is_all_here {
+            self.admitted.remove(from);
+            return self.send_away(from, token, out);
+        }
+        self.spaces.unnamed_mut().seek(now, (from, token), part, out);
     }
 
     /// Whether an input waits until this manager goes on.
@@ -136,7 +177,9 @@ impl Manager {
                 waits && Route::is_unlock(frame.body)
             }
             ERROR if frame.token == super::fellows::SPACE_IS_OVER => true,
-            _ => self.sent.get(&frame.token) == Some(&Sent::Lock),
+            // Other managers number what they ask as this one does.
+            DONE | MOVED | ERROR => self.sent.get(&frame.token) == Some(&Sent::Lock),
+            _ => false,
         }
     }
 
@@ -156,8 +199,15 @@ impl Manager {
     /// Brings together what is ready for it, and does what waited for this manager to go on, until it stands still again.
     pub(super) fn go_on(&mut self, now: Time, out: &mut dyn Outbox) {
         loop {
-            let ready = self.spaces.unnamed_mut().take_ready();
-            self.commits.ready.extend(ready);
+            for part in self.spaces.unnamed_mut().take_ready() {
+                if !self.commits.ready.contains(&part) {
+                    self.commits.ready.push_back(part);
+                }
+            }
+            for (manager, part) in self.spaces.unnamed_mut().take_rings() {
+                self.counts.rings += 1;
+                self.say(manager, Sent::Ring, &Route::Ring(part), out);
+            }
             if self.holds() {
                 return;
             }
@@ -174,8 +224,40 @@ impl Manager {
         }
     }
 
-    /// Whether a part can be done; else why not.
-    fn readiness(&self, number: u64) -> Result<(), Option<Refusal>> {
+    /// Asks another manager something.
+    fn say(&mut self, manager: u8, sent: Sent, word: &Route, out: &mut dyn Outbox) {
+        let token = self.ask(sent);
+        let body = encode_to_vec(word).into();
+        self.tell(manager, OwnedFrame { kind: ROUTE, token, body, bulk: Bytes::new() }, out);
+    }
+
+    /// Whether a part can be done, and what is found for it; else why not.
+    fn readiness(
+        &mut self,
+        number: u64,
+        by: Option<(u8, u64)>,
+        out: &mut dyn Outbox,
+    ) -> Result<Found, Option<Refusal>> {
+        if by.is_some() || self.spaces.unnamed().is_sought(number) {
+            return self.look(number, by, out).ok_or(None);
+        }
+        self.readiness_of_group(number).map(|()| Found::default())
+    }
+
+    /// What is found for a part of a select or a replacement; none if it is to be asked again.
+    fn look(&mut self, number: u64, by: Option<(u8, u64)>, out: &mut dyn Outbox) -> Option<Found> {
+        // What it puts may belong elsewhere since it was prepared. Where its templates do, it was sent away.
+        let space = self.spaces.unnamed();
+        let is_here =
+            |tuple: View<'_>| !self.incoming.contains_key(tuple.signature()) && space.is_home(&tuple);
+        if !space.puts_all(number, is_here) {
+            return None;
+        }
+        self.spaces.unnamed_mut().find_sought(number, by, out)
+    }
+
+    /// Whether what a group has read is there, and what is put belongs here; else why not.
+    fn readiness_of_group(&self, number: u64) -> Result<(), Option<Refusal>> {
         match self.spaces.unnamed().readiness(number) {
             Readiness::Ready => {}
             Readiness::Gone => {
@@ -201,11 +283,12 @@ impl Manager {
     /// This manager's part is prepared, and so are the others: brings them together.
     fn begin(&mut self, now: Time, part: u64, out: &mut dyn Outbox) {
         // Its client may be gone.
-        let Some(prepared) = self.spaces.unnamed().part(part) else { return };
-        let left = prepared.others().iter().copied().collect();
-        match self.readiness(part) {
-            Ok(()) => {
-                self.commits.still = Some(Still::Brings { part, asked: Vec::new(), left });
+        let Some((_, others)) = self.spaces.unnamed().asked_part(part) else { return };
+        let left = others.iter().copied().collect();
+        match self.readiness(part, None, out) {
+            Ok(found) => {
+                self.commits.still =
+                    Some(Still::Brings { part, asked: Vec::new(), left, found: vec![found] });
                 self.ask_next(now, out);
             }
             Err(why) => self.refuse_part(now, part, why, out),
@@ -214,39 +297,66 @@ impl Manager {
 
     /// Asks the next manager to stand still; if all do, it happens.
     fn ask_next(&mut self, now: Time, out: &mut dyn Outbox) {
-        let Some(Still::Brings { part, asked, left }) = &mut self.commits.still else { return };
+        let Some(Still::Brings { part, asked, left, found }) = &mut self.commits.still else { return };
         let part = *part;
         if let Some(next) = left.pop_front() {
             asked.push(next.manager);
-            let token = self.ask(Sent::Lock);
-            let body = encode_to_vec(&Route::Lock(next.number)).into();
-            return self.tell(next.manager, OwnedFrame { kind: ROUTE, token, body, bulk: Bytes::new() }, out);
+            let by = if self.spaces.unnamed().is_sought(part) { part } else { 0 };
+            return self.say(next.manager, Sent::Lock, &Route::Lock { part: next.number, by }, out);
         }
-        let asked = mem::take(asked);
+        let (asked, found) = (mem::take(asked), mem::take(found));
+        self.counts.commits += 1;
+        if self.spaces.unnamed().is_sought(part) {
+            return self.choose(now, part, asked, found, out);
+        }
         let answer = self.spaces.unnamed().part(part).map(Prepared::asked);
         self.spaces.unnamed_mut().perform(now, part, out);
-        self.unlock(asked, true, out);
-        self.counts.commits += 1;
+        self.unlock(asked, |_| Outcome::Happens, out);
         if let Some((to, token)) = answer {
             self.spaces.unnamed_mut().reply(to, DONE, token, out);
         }
     }
 
+    /// All stand still for a select or a replacement: the manager with the oldest match answers it.
+    fn choose(&mut self, now: Time, part: u64, asked: Vec<u8>, found: Vec<Found>, out: &mut dyn Outbox) {
+        let managers = core::iter::once(self.me).chain(asked.iter().copied());
+        let ages = managers.zip(&found).filter_map(|(manager, found)| Some((found.age?, manager)));
+        let Some((_, oldest)) = ages.min() else {
+            let is_over = self.spaces.unnamed_mut().nothing_found(now, part, out);
+            let outcome = if is_over { Outcome::Elsewhere } else { Outcome::Nothing };
+            return self.unlock(asked, |_| outcome, out);
+        };
+        if let Some(refusal) = found.into_iter().find_map(|found| found.refusal) {
+            self.unlock(asked, |_| Outcome::Nothing, out);
+            return self.refuse_part(now, part, Some(refusal), out);
+        }
+        let is_replacement = self.spaces.unnamed().is_replacement(part);
+        let all_do = is_replacement || seeded!(self.config, SelectTakesAll);
+        let outcome =
+            |manager| if all_do || manager == oldest { Outcome::Happens } else { Outcome::Elsewhere };
+        self.finish_part(now, part, outcome(self.me), out);
+        self.unlock(asked, outcome, out);
+    }
+
     /// Lets these managers go on, and this one.
-    fn unlock(&mut self, managers: Vec<u8>, happens: bool, out: &mut dyn Outbox) {
+    fn unlock(&mut self, managers: Vec<u8>, outcome: impl Fn(u8) -> Outcome, out: &mut dyn Outbox) {
         self.commits.still = None;
         for manager in managers {
-            let token = self.ask(Sent::Unlock);
-            let body = encode_to_vec(&Route::Unlock { happens }).into();
-            self.tell(manager, OwnedFrame { kind: ROUTE, token, body, bulk: Bytes::new() }, out);
+            self.say(manager, Sent::Unlock, &Route::Unlock(outcome(manager)), out);
         }
     }
 
     /// The manager that was asked last stands still, or says why it does not.
     pub(super) fn locked(&mut self, now: Time, frame: &Frame<'_>, out: &mut dyn Outbox) {
-        let Some(Still::Brings { part, asked, .. }) = &mut self.commits.still else { return };
+        let Some(Still::Brings { part, asked, found, .. }) = &mut self.commits.still else { return };
         let why = match frame.kind {
-            DONE => return self.ask_next(now, out),
+            DONE => match Found::decode_all(frame.body) {
+                Ok(more) => {
+                    found.push(more);
+                    return self.ask_next(now, out);
+                }
+                Err(error) => Some(Refusal::new(Code::Malformed, error.to_string())),
+            },
             MOVED => None,
             _ => {
                 let refusal = Refusal::decode_all(frame.body);
@@ -256,14 +366,13 @@ impl Manager {
         // It goes on as it is.
         asked.pop();
         let (part, asked) = (*part, mem::take(asked));
-        self.unlock(asked, false, out);
+        self.unlock(asked, |_| Outcome::Nothing, out);
         self.refuse_part(now, part, why, out);
     }
 
     /// Answers that nothing has come of what was to be brought together here: why, or that it is to be asked again.
     fn refuse_part(&mut self, now: Time, part: u64, why: Option<Refusal>, out: &mut dyn Outbox) {
-        let Some(prepared) = self.spaces.unnamed().part(part) else { return };
-        let (to, token) = prepared.asked();
+        let Some(((to, token), _)) = self.spaces.unnamed().asked_part(part) else { return };
         self.spaces.unnamed_mut().abandon(now, part, out);
         match why {
             Some(Refusal { code, text }) => self.spaces.unnamed_mut().refuse(to, token, code, text, out),
@@ -283,9 +392,13 @@ impl Manager {
         out: &mut dyn Outbox,
     ) {
         let (kind, body) = match word {
-            Route::Lock(part) => self.stand_still(now, from, part, out),
-            Route::Unlock { happens } => {
-                self.end_part(now, from, happens, out);
+            Route::Lock { part, by } => self.stand_still(now, from, (part, by), out),
+            Route::Unlock(outcome) => {
+                self.end_part(now, from, outcome, out);
+                (DONE, Vec::new())
+            }
+            Route::Ring(part) => {
+                self.spaces.unnamed_mut().rung(part);
                 (DONE, Vec::new())
             }
             _ => return,
@@ -298,24 +411,24 @@ impl Manager {
         &mut self,
         now: Time,
         from: u8,
-        part: u64,
+        (part, by): (u64, u64),
         out: &mut dyn Outbox,
     ) -> (quintet_contract::Kind, Vec<u8>) {
         if let Some(lost) = self.fellows.lost() {
             return (ERROR, encode_to_vec(lost));
         }
-        let is_for_others = |prepared: &Prepared| prepared.others().is_empty() && from < self.me;
-        if !self.spaces.unnamed().part(part).is_none_or(is_for_others) {
+        let asked = self.spaces.unnamed().asked_part(part);
+        if asked.is_some_and(|(_, others)| !others.is_empty() || from > self.me) {
             let text = "parts are brought together by the lowest of their managers";
             return (ERROR, encode_to_vec(&Refusal::new(Code::Malformed, text)));
         }
-        match self.readiness(part) {
-            Ok(()) => {
+        match self.readiness(part, (by != 0).then_some((from, by)), out) {
+            Ok(found) => {
                 self.commits.still = Some(Still::Waits { part, for_manager: from });
                 if seeded!(self.config, PartDoneAtLock) {
                     self.spaces.unnamed_mut().perform(now, part, out);
                 }
-                (DONE, Vec::new())
+                (DONE, encode_to_vec(&found))
             }
             Err(Some(refusal)) => (ERROR, encode_to_vec(&refusal)),
             Err(None) => (MOVED, self.placement().epoch.to_le_bytes().to_vec()),
@@ -323,15 +436,26 @@ impl Manager {
     }
 
     /// The part for which this manager stands still happens, or not: then its client gives it up.
-    fn end_part(&mut self, now: Time, from: u8, happens: bool, out: &mut dyn Outbox) {
+    fn end_part(&mut self, now: Time, from: u8, outcome: Outcome, out: &mut dyn Outbox) {
         match self.commits.still {
             Some(Still::Waits { part, for_manager }) if for_manager == from => {
                 self.commits.still = None;
-                if happens {
-                    self.spaces.unnamed_mut().perform(now, part, out);
-                }
+                self.finish_part(now, part, outcome, out);
             }
             _ => {}
+        }
+    }
+
+    /// Does what comes of a part.
+    fn finish_part(&mut self, now: Time, part: u64, outcome: Outcome, out: &mut dyn Outbox) {
+        let space = self.spaces.unnamed_mut();
+        match outcome {
+            Outcome::Nothing => {}
+            Outcome::Happens => {
+                space.perform(now, part, out);
+                space.perform_sought(now, part, out);
+            }
+            Outcome::Elsewhere => drop(space.drop_sought(now, part, out)),
         }
     }
 }

@@ -1,8 +1,12 @@
 //! Who decides where everything is: the first manager.
 
+use super::fellows::other_behaviour;
 use super::heat::Heat;
 use super::{HotKeysConfig, Manager};
-use crate::codec::{COUNT, Class, MAX_CLASSES, MAX_MOVED_KEYS, MIGRATE, Migrate, ROUTES, Relocation, Route};
+use crate::codec::{
+    COUNT, Class, MANAGERS_BEHAVIOUR, MAX_CLASSES, MAX_MOVED_KEYS, MIGRATE, Migrate, ROUTES, Relocation,
+    Route,
+};
 use quintet_contract::{Address, Frame, Input, Outbox, OwnedFrame, Protocol, Time, Token};
 use quintet_errors::Code;
 use quintet_wire::{Decode, DecodeError, Reader, encode_to_vec};
@@ -41,10 +45,10 @@ impl Manager {
         if self.fellow(from).is_none() && self.refuse_lost(from, frame.token, out) {
             return;
         }
-        if let (Some(manager), 0, Ok(Route::Lock(_) | Route::Unlock { .. })) =
+        if let (Some(manager), 0, Ok(Route::Lock { .. } | Route::Unlock(_) | Route::Ring(_))) =
             (self.fellow(from), template, &asked)
         {
-            return self.commit_word(now, (manager, frame.token), asked.expect("it is one of the two"), out);
+            return self.commit_word(now, (manager, frame.token), asked.expect("it is one of these"), out);
         }
         let asked = match (asked, &mut self.directory) {
             (Ok(Route::Count(epoch)), _) => return self.count_part(now, from, epoch, template, frame, out),
@@ -53,9 +57,13 @@ impl Manager {
                     DecodeError::Trailing { at: frame.body.len() - template, left: template }.to_string();
                 return self.spaces.unnamed_mut().refuse(from, frame.token, Code::Malformed, text, out);
             }
-            (Ok(Route::Join { managers, seed }), _) => {
+            (Ok(Route::Ask { behaviour }), _) if behaviour != MANAGERS_BEHAVIOUR => {
+                let text = other_behaviour(self.me, "this program", behaviour);
+                return self.spaces.unnamed_mut().refuse(from, frame.token, Code::VersionMismatch, text, out);
+            }
+            (Ok(Route::Join { managers, seed, behaviour }), _) => {
                 if let Some(manager) = self.fellow(from) {
-                    return self.join(manager, frame.token, (managers, seed), out);
+                    return self.join(manager, frame.token, ((managers, seed), behaviour), out);
                 }
                 let text = "only another manager of the space may say that";
                 return self.spaces.unnamed_mut().refuse(from, frame.token, Code::NotAllowed, text, out);
@@ -68,7 +76,7 @@ impl Manager {
                 let text = "only another manager of the space may say that";
                 return self.spaces.unnamed_mut().refuse(from, frame.token, Code::NotAllowed, text, out);
             }
-            (Ok(Route::Lock(_) | Route::Unlock { .. }), _) => {
+            (Ok(Route::Lock { .. } | Route::Unlock(_) | Route::Ring(_)), _) => {
                 let text = "only another manager of the space may say that";
                 return self.spaces.unnamed_mut().refuse(from, frame.token, Code::NotAllowed, text, out);
             }
@@ -86,12 +94,13 @@ impl Manager {
             }
         };
         match asked {
-            Route::Ask
+            Route::Ask { .. }
             | Route::Count(_)
             | Route::Join { .. }
             | Route::Load(_)
-            | Route::Lock(_)
-            | Route::Unlock { .. } => {}
+            | Route::Lock { .. }
+            | Route::Unlock(_)
+            | Route::Ring(_) => {}
             Route::Spread(signature, field) => self.want(Relocation::Class(signature, Class::Hash(field))),
             Route::Gather(signature) => self.want(Relocation::Class(signature, Class::Search)),
         }

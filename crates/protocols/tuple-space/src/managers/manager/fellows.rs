@@ -4,8 +4,8 @@
 //! takes its tuples with it, so that no answer of the others would be one of the whole space: from then on they answer everything with its name.
 
 use super::{Manager, Sent};
-use crate::codec::{DONE, ERROR, MANAGERS_NEWS, ManagersNews, ROUTE, Refusal, Route};
-use crate::managers::gone;
+use crate::codec::{DONE, ERROR, MANAGERS_BEHAVIOUR, MANAGERS_NEWS, ManagersNews, ROUTE, Refusal, Route};
+use crate::managers::{another_version, gone};
 use bytes::Bytes;
 use quintet_contract::{Address, DownCause, Frame, Outbox, OwnedFrame, PeerMap, Time, Token};
 use quintet_errors::Code;
@@ -51,6 +51,14 @@ impl Fellows {
     }
 }
 
+/// Why who goes by another behaviour is refused.
+pub(super) fn other_behaviour(me: u8, who: &str, behaviour: u32) -> String {
+    format!(
+        "{who} is of another version than manager {} of this space (behaviour {behaviour}, and here it is {MANAGERS_BEHAVIOUR}): use one version for all managers and their programs",
+        me + 1
+    )
+}
+
 impl Manager {
     /// Asks another manager, to which there is a link now, whether it is of the same space, unless that is known.
     pub(super) fn greet(&mut self, manager: u8, out: &mut dyn Outbox) {
@@ -59,16 +67,30 @@ impl Manager {
         }
         let token = self.ask(Sent::Join(manager));
         let managers = u8::try_from(self.managers.len()).expect("at most MAX_MANAGERS");
-        let body = encode_to_vec(&Route::Join { managers, seed: self.placement().seed() });
+        let body = encode_to_vec(&Route::Join {
+            managers,
+            seed: self.placement().seed(),
+            behaviour: MANAGERS_BEHAVIOUR,
+        });
         let frame = OwnedFrame { kind: ROUTE, token, body: body.into(), bulk: Bytes::new() };
         self.tell(manager, frame, out);
     }
 
     /// Another manager asks whether this one is of the same space.
-    pub(super) fn join(&mut self, from: u8, token: Token, asked: (u8, u64), out: &mut dyn Outbox) {
+    pub(super) fn join(
+        &mut self,
+        from: u8,
+        token: Token,
+        (asked, behaviour): ((u8, u64), u32),
+        out: &mut dyn Outbox,
+    ) {
         let own = (u8::try_from(self.managers.len()).expect("at most MAX_MANAGERS"), self.placement().seed());
         let refusal = match self.fellows.lost() {
             Some(lost) => Some(lost.clone()),
+            None if behaviour != MANAGERS_BEHAVIOUR => Some(Refusal::new(
+                Code::VersionMismatch,
+                other_behaviour(self.me, "another manager", behaviour),
+            )),
             None if asked == own => None,
             None => {
                 let (number, of, theirs) = (self.me + 1, own.0, asked.0);
@@ -95,7 +117,11 @@ impl Manager {
             }
             return;
         }
-        self.told_lost(now, manager, frame, out);
+        match Refusal::decode_all(frame.body) {
+            // One of a version before reads no behaviour in the question.
+            Ok(refusal) if refusal.code == Code::Malformed => self.lose(now, another_version(&refusal), out),
+            _ => self.told_lost(now, manager, frame, out),
+        }
     }
 
     /// Another manager says why the space is over.

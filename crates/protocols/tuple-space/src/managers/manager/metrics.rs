@@ -6,7 +6,7 @@ use quintet_contract::{Meter, Metric, tell_all};
 const NAME: &str = "quintet_manager_requests";
 const TEXT: &str = "Takes and reads of one manager of several, by the class of their signature";
 
-static METRICS: [Metric; 10] = [
+static METRICS: [Metric; 11] = [
     Metric::counter(NAME, TEXT).of("class", "queue"),
     Metric::counter(NAME, TEXT).of("class", "hash"),
     Metric::counter(NAME, TEXT).of("class", "search"),
@@ -23,6 +23,10 @@ static METRICS: [Metric; 10] = [
         "What this manager and others did at one instant, told by the lowest of them",
     ),
     Metric::counter("quintet_manager_held", "Inputs that waited while a manager stood still for that"),
+    Metric::counter(
+        "quintet_manager_rings",
+        "Selects and replacements at several managers that were told of something to look at by another of them",
+    ),
 ];
 
 /// What is counted.
@@ -36,6 +40,7 @@ pub(super) struct Counts {
     pub(super) tuples_adopted: u64,
     pub(super) commits: u64,
     pub(super) held: u64,
+    pub(super) rings: u64,
 }
 
 impl Counts {
@@ -50,7 +55,15 @@ impl Counts {
     pub(super) fn tell(&self, meter: &mut Meter<'_>) {
         let [queue, hash, search] = self.by_class;
         let Counts {
-            moved_answers, migrations, keys_moved, tuples_sent, tuples_adopted, commits, held, ..
+            moved_answers,
+            migrations,
+            keys_moved,
+            tuples_sent,
+            tuples_adopted,
+            commits,
+            held,
+            rings,
+            ..
         } = *self;
         let values = [
             queue,
@@ -63,6 +76,7 @@ impl Counts {
             tuples_adopted,
             commits,
             held,
+            rings,
         ];
         tell_all(&METRICS, values, meter);
     }

@@ -24,7 +24,7 @@ pub(super) struct Incoming {
     from: BTreeSet<u8>,
     /// Who is told when all has come; none: the directory beside it.
     told: Option<(u8, Token)>,
-    /// What was put meanwhile, and of which batch it is: it is younger than what has not come.
+    /// What was put or has returned meanwhile, and of which batch it is: what was put is younger than what has not come.
     put: Vec<(MovedTuple, Option<u64>)>,
     /// The same from other managers.
     sent: Vec<(u8, OwnedFrame)>,
@@ -44,6 +44,8 @@ pub(super) enum Sent {
     Lock,
     /// To go on.
     Unlock,
+    /// That there is something for which a part waits.
+    Ring,
 }
 
 /// Tuples that are on their way, for whom somebody waits.
@@ -97,7 +99,7 @@ impl Manager {
             Some(Sent::Migrate) => self.has_changed(now, out),
             Some(Sent::Transfer(Some(batch))) => self.has_come(batch, out),
             Some(Sent::Lock) => self.locked(now, frame, out),
-            Some(Sent::Transfer(None) | Sent::Spread | Sent::Load | Sent::Unlock) | None => {}
+            Some(Sent::Transfer(None) | Sent::Spread | Sent::Load | Sent::Unlock | Sent::Ring) | None => {}
         }
     }
 
@@ -188,8 +190,9 @@ impl Manager {
         if transfer.epoch > self.placement().epoch {
             return self.early.push((from, frame.to_owned()));
         }
-        let is_new = |tuple: &&MovedTuple| tuple.age == 0;
-        for tuple in transfer.tuples.iter().filter(is_new) {
+        // What is put or returns is there when all of its signature is: before, another manager may still answer as if it were alone.
+        let of_change = transfer.ends.is_some();
+        for tuple in transfer.tuples.iter().filter(|_| !of_change) {
             let view = View::checked_tuple(&tuple.head, &tuple.bulk);
             if let Some(incoming) = self.incoming_with(&view) {
                 return incoming.sent.push((from, frame.to_owned()));
@@ -273,11 +276,11 @@ impl Manager {
         for tuple in tuples {
             let view = View::checked_tuple(&tuple.head, &tuple.bulk);
             match self.incoming_with(&view) {
-                Some(incoming) if tuple.age == 0 => {
+                Some(incoming) => {
                     incoming.put.push((tuple, batch));
                     kept += 1;
                 }
-                _ => here.push(tuple),
+                None => here.push(tuple),
             }
         }
         self.spaces.unnamed_mut().adopt(now, &here, out);

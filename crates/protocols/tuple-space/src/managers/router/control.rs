@@ -2,7 +2,7 @@
 
 use super::{Control, Open, Router};
 use crate::codec::{Answer, DONE, FENCE, ROUTE, ROUTES, Refusal, RequestView, Route};
-use crate::managers::Placement;
+use crate::managers::{Placement, another_version};
 use crate::space::seeded;
 use quintet_contract::{Frame, Kind, Outbox, OwnedFrame, Time, Token};
 use quintet_errors::Code;
@@ -22,13 +22,16 @@ pub(super) fn is_urgent(kind: Kind) -> bool {
 }
 
 impl Router {
-    /// Fences the managers, but for this one, whose last put is not known to have been handled; whether there is one.
+    /// Fences the managers with puts that are not known to have been handled; whether there is one. This one handles what it is asked next behind its own, and
+    /// is fenced for results only that may be on their way elsewhere.
     pub(super) fn fence_all_but(&mut self, but: Option<u8>, out: &mut dyn Outbox) -> bool {
         if seeded!(self, PutNotFenced) {
             return false;
         }
-        for manager in self.numbers().filter(|manager| Some(*manager) != but) {
-            if self.managers[usize::from(manager)].last_put > self.managers[usize::from(manager)].handled {
+        for manager in self.numbers() {
+            let at = &self.managers[usize::from(manager)];
+            let puts = if Some(manager) == but { &at.acks } else { &at.puts };
+            if puts.last().is_some_and(|put| *put > at.handled) {
                 self.counts.fences += 1;
                 self.fence(manager, out);
             }
@@ -80,7 +83,7 @@ impl Router {
             self.fence(manager, out);
         }
         if !self.controls.values().any(|control| *control == Control::Route) {
-            self.ask_routes(&Route::Ask, out);
+            self.ask_routes(&Route::ASK, out);
         }
     }
 
@@ -99,6 +102,10 @@ impl Router {
             }
             (Some(Control::GiveUp(manager)), DONE, _) if manager == from => {}
             (None, ..) => {}
+            // Managers of a version before read no behaviour in the question.
+            (Some(Control::Route), _, Ok(Answer::Error(refusal))) if refusal.code == Code::Malformed => {
+                self.lose(another_version(&refusal), out);
+            }
             // It says why: another manager is gone, say.
             (Some(_), _, Ok(Answer::Error(refusal))) => self.lose(refusal, out),
             // It is no manager of this space, or of another version.
@@ -115,7 +122,7 @@ impl Router {
         self.at(manager).is_up = true;
         self.fence(manager, out);
         if manager == 0 {
-            self.ask_routes(&Route::Ask, out);
+            self.ask_routes(&Route::ASK, out);
         }
         self.flush(manager, out);
         self.pump(now, out);

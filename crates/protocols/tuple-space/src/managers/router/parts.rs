@@ -6,8 +6,8 @@
 use super::target::{Target, of_witness, without_manager};
 use super::{Asked, Control, Item, Open, Router, forward};
 use crate::codec::{
-    DONE, LeaseId, MOVED, PREPARE, PREPARED, PartBody, PreparedAt, PreparedBody, Put, PutTuple, TooLarge,
-    Witness, give_up_body,
+    AskedPart, CANCEL, DONE, ERROR, LeaseId, MOVED, PREPARE, PREPARED, PartBody, PreparedAt, PreparedBody,
+    Put, PutTuple, TooLarge, Wait, Witness, give_up_body,
 };
 use crate::managers::Placement;
 use crate::space::seeded;
@@ -20,13 +20,17 @@ use std::collections::BTreeMap;
 #[derive(Debug)]
 pub(super) struct Several {
     /// Parts that were not asked so far, the lowest manager's first.
-    left: Vec<(u8, PartBody)>,
+    left: Vec<(u8, AskedPart)>,
     /// Who was asked last.
     asked: u8,
     /// Parts that are prepared.
     prepared: Vec<PreparedAt>,
-    /// For how long each may wait for room.
-    waits: Span,
+    /// For how long it may wait: for room each part may, for a tuple the one that brings them together.
+    wait: Wait,
+    /// It is a select or a replacement: whichever manager has the match answers it.
+    seeks: bool,
+    /// Its caller wants what it takes to return.
+    undo: Option<OwnedFrame>,
 }
 
 /// What one manager has of a request.
@@ -38,9 +42,26 @@ struct Share<'a> {
 }
 
 impl Several {
-    /// Who is to answer.
+    /// Of these parts, the lowest manager's first.
+    pub(super) fn new(left: Vec<(u8, AskedPart)>, wait: Wait) -> Several {
+        let asked = left.last().map_or(0, |(manager, _)| *manager);
+        let seeks = left.iter().any(|(_, part)| matches!(part, AskedPart::Seek(_)));
+        Several { left, asked, prepared: Vec::new(), wait, seeks, undo: None }
+    }
+
+    /// Who was asked last.
     pub(super) fn asked(&self) -> u8 {
         self.asked
+    }
+
+    /// Whether this manager may answer now.
+    pub(super) fn is_asked(&self, manager: u8) -> bool {
+        self.asked == manager || self.seeks && self.prepared.iter().any(|part| part.manager == manager)
+    }
+
+    /// What it takes is to return.
+    pub(super) fn undo(&mut self, frame: OwnedFrame) {
+        self.undo = Some(frame);
     }
 }
 
@@ -63,13 +84,14 @@ impl Router {
             shares.entry(placement.of_tuple(&tuple.tuple)).or_default().tuples.push(tuple);
         }
         let part = |(manager, share): (u8, Share<'_>)| {
-            Ok((manager, PartBody::new(&share.leases, &share.witnesses, &share.tuples)?))
+            let part = PartBody::new(&share.leases, &share.witnesses, &share.tuples)?;
+            Ok((manager, AskedPart::Part(part)))
         };
         let left: Result<Vec<_>, TooLarge> = shares.into_iter().map(part).collect();
         match left {
             Ok(left) => {
-                let asked = left.last().map_or(0, |(manager, _)| *manager);
-                Target::Several(Several { left, asked, prepared: Vec::new(), waits: put.deadline })
+                let wait = if put.deadline.0 == u64::MAX { Wait::Forever } else { Wait::For(put.deadline) };
+                Target::Several(Several::new(left, wait))
             }
             Err(error) => Target::Refused(Code::TooLarge, error.to_string()),
         }
@@ -95,7 +117,8 @@ impl Router {
         let is_last = several.left.is_empty();
         several.prepared.sort_unstable();
         let others: &[PreparedAt] = if is_last { &several.prepared } else { &[] };
-        let (body, bulk) = part.to_parts(&item.frame.body[..8], others, waits(several.waits, item, now));
+        let wait = if several.seeks && !is_last { Wait::Forever } else { left_of(several.wait, item, now) };
+        let (body, bulk) = part.to_parts(&item.frame.body[..8], others, wait);
         let frame = OwnedFrame { kind: PREPARE, token, body: body.into(), bulk };
         match self.send_part(manager, frame, out) {
             Ok(()) => {}
@@ -134,17 +157,30 @@ impl Router {
             return;
         };
         if let (PREPARED, Ok(PreparedBody(number))) = (frame.kind, PreparedBody::decode_all(frame.body)) {
+            if several.asked != manager {
+                return;
+            }
             several.prepared.push(PreparedAt { manager, number });
             return match *is_cancelled {
                 true => self.refuse_parts(token, Code::Cancelled, "at the sender's request", out),
                 false => self.ask_part(now, token, out),
             };
         }
-        let Some(open) = self.take_parts(token, frame.kind != DONE, out) else { return };
+        let (asked, seeks, undo) = (several.asked, several.seeks, several.undo.take());
+        // Of a select or a replacement only who comes to nothing leaves parts behind: its own is over.
+        several.prepared.retain(|part| !seeks || part.manager != manager);
+        let gives_up = if seeks { matches!(frame.kind, ERROR | MOVED) } else { frame.kind != DONE };
+        if seeks && gives_up && asked != manager {
+            let body = vec![0; size_of::<u64>()].into();
+            self.tell(asked, OwnedFrame { kind: CANCEL, token, body, bulk: bytes::Bytes::new() }, out);
+        }
+        let Some(open) = self.take_parts(token, gives_up, out) else { return };
         if frame.kind == MOVED {
-            self.comes_back(open, [manager], out);
+            let others = (asked != manager).then_some(asked);
+            self.comes_back(open, core::iter::once(manager).chain(others), out);
         } else {
             self.deliver(&open, manager, frame, out);
+            undo.into_iter().for_each(|undo| self.undo(undo.borrow(), out));
         }
     }
 
@@ -170,10 +206,10 @@ impl Router {
     }
 }
 
-/// For how long a request may still wait for room.
-fn waits(waits: Span, item: &Item, now: Time) -> Span {
-    match item.since {
-        Some(since) if waits.0 != u64::MAX => Span(waits.0.saturating_sub(now.since(since).0)),
-        _ => waits,
+/// For how long a request may still wait.
+fn left_of(wait: Wait, item: &Item, now: Time) -> Wait {
+    match (wait, item.since) {
+        (Wait::For(span), Some(since)) => Wait::For(Span(span.0.saturating_sub(now.since(since).0))),
+        _ => wait,
     }
 }

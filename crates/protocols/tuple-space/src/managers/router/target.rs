@@ -5,8 +5,8 @@ use super::merge::{Merge, Sum};
 use super::parts::Several;
 use crate::Signature;
 use crate::codec::{
-    ACK, COMMIT, FURTHER, Further, FurtherOperation, LeaseId, OUT, Put, ROUTE, Replace, RequestView, Route,
-    Select, State, TAKE, Uses, View, Witness, encode_uses,
+    ACK, COMMIT, FURTHER, Further, FurtherOperation, LeaseId, OUT, Put, ROUTE, RequestView, Route, State,
+    TAKE, Uses, View, Witness, encode_uses,
 };
 use crate::managers::{Home, Placement};
 use quintet_contract::{Frame, Kind, OwnedFrame};
@@ -97,8 +97,8 @@ impl Router {
         match &request {
             RequestView::Out(put) => self.put(placement, put),
             RequestView::Take(query) | RequestView::Read(query) => of_template(placement, &query.template),
-            RequestView::Further(Further::Replace(replace)) => of_replacement(placement, replace),
-            RequestView::Further(Further::Select(select)) => of_select(placement, select),
+            RequestView::Further(Further::Replace(replace)) => self.replacement(placement, replace),
+            RequestView::Further(Further::Select(select)) => self.select(placement, select),
             RequestView::Further(Further::Collect(asked)) => of_template(placement, &asked.template),
             RequestView::Count(template) => self.count(placement, frame, template),
             RequestView::Ack(lease, put) => self.acknowledge(placement, *lease, put),
@@ -202,38 +202,11 @@ impl Router {
 }
 
 /// The manager of what matches a template; what lies at several is gathered first.
-fn of_template(placement: &Placement, template: &View<'_>) -> Target {
+pub(super) fn of_template(placement: &Placement, template: &View<'_>) -> Target {
     match placement.of_template(template) {
         Home::One(manager) => Target::One(manager, None),
         Home::Any => Target::Gather(Signature(template.signature().into())),
     }
-}
-
-fn of_replacement(placement: &Placement, replace: &Replace<'_>) -> Target {
-    match of_template(placement, &replace.template) {
-        Target::One(manager, _)
-            if replace.tuples.views().any(|tuple| placement.of_tuple(&tuple) != manager) =>
-        {
-            let text = "what replaces a tuple belongs to another manager than that: give it the same types and key, or serve with one manager";
-            Target::Refused(Code::BadValue, text.to_owned())
-        }
-        target => target,
-    }
-}
-
-fn of_select(placement: &Placement, select: &Select<'_>) -> Target {
-    let mut first = None;
-    for (template, _) in &select.templates {
-        match of_template(placement, template) {
-            Target::One(manager, _) if *first.get_or_insert(manager) != manager => {
-                let text = "the templates of a select are for several managers: select among tuples of the same types and key, or serve with one manager";
-                return Target::Refused(Code::BadValue, text.to_owned());
-            }
-            Target::One(..) => {}
-            gathered => return gathered,
-        }
-    }
-    Target::One(first.unwrap_or(0), None)
 }
 
 /// The manager of these tuples, if they are one's: the first one, if there are none.

@@ -25,31 +25,19 @@ fn a_select_that_is_asked_again_ends_when_it_would_have_ended() {
     assert_eq!(refusal.code, Code::TimedOut);
 }
 
-/// One of these signatures is at the manager at which tasks are, as the seed is.
+/// Some of these signatures are at the manager at which tasks are, as the seed is, and others are not.
 #[test]
 fn a_select_goes_after_the_signature_of_any_of_its_templates() {
-    let mut network = network(2);
-    let beside = [
-        template![?i8],
-        template![?i16],
-        template![?f32],
-        template![?f64],
-        template![?bool],
-        template![?str],
-    ];
-    let waiting = beside.into_iter().find_map(|first| {
-        let token = network.ask(1, &select(&[first, template!["task", 99i64, ?i64]], Wait::Forever));
+    let beside = [template![?i8], template![?i16], template![?f32], template![?bool], template![?str]];
+    for first in beside {
+        let mut network = network(2);
+        let waiting = network.ask(1, &select(&[first, template!["task", 99i64, ?i64]], Wait::Forever));
         network.settle(&mut Random::new(1, 1));
-        network.take_answer(1, token).is_none().then_some(token)
-    });
-    let waiting = waiting.expect("three managers have six signatures and that of tasks");
-    spread(&mut network);
-    out(&mut network, tuple!["task", 99i64, 7i64]);
-    network.settle(&mut Random::new(1, 1));
-    match network.take_answer(1, waiting) {
-        Some(Answer::Selected(1, tuple, None)) => assert_eq!(tuple, tuple!["task", 99i64, 7i64]),
-        Some(Answer::Error(refusal)) => assert_eq!(refusal.code, Code::BadValue, "{refusal}"),
-        other => panic!("it was left behind: {other:?}"),
+        spread(&mut network);
+        let task = tuple!["task", 99i64, 7i64];
+        out(&mut network, task.clone());
+        network.settle(&mut Random::new(1, 1));
+        assert_eq!(network.take_answer(1, waiting), Some(Answer::Selected(1, task, None)));
     }
 }
 
@@ -72,7 +60,7 @@ fn a_select_that_took_is_undone_where_it_took() {
 }
 
 #[test]
-fn a_replacement_is_one_managers() {
+fn a_replacement_takes_and_puts_wherever_that_is() {
     let mut network = network(1);
     out(&mut network, tuple!["counter", 1i64]);
     let (template, tuples) = (template!["counter", 1i64], [tuple!["counter", 2i64]]);
@@ -80,22 +68,107 @@ fn a_replacement_is_one_managers() {
         Request::Replace { wait: Wait::AtOnce, template: &template, tuples: &tuples, expiries: &[] };
     assert_eq!(network.call(0, &replace), Some(Answer::Tuple(tuple!["counter", 1i64], None)));
     assert_eq!(network.call(0, &replace), Some(Answer::NoMatch));
-    let template = template!["counter", 2i64];
+    // What is put belongs to other managers as well: all of it is there at once, or nothing happens.
     let others = [tuple![1i8], tuple![1i16], tuple![1f32], tuple![1f64], tuple![true], tuple!["x"]];
-    let refused = others.into_iter().filter(|other| {
-        let tuples = [tuple!["counter", 3i64], other.clone()];
+    for (number, other) in (2i64..).zip(others) {
+        let template = template!["counter", number];
+        let tuples = [tuple!["counter", number + 1], other];
         let replace =
             Request::Replace { wait: Wait::AtOnce, template: &template, tuples: &tuples, expiries: &[] };
-        match network.call(0, &replace) {
-            Some(Answer::Error(refusal)) => refusal.code == Code::BadValue,
-            _ => {
-                out(&mut network, tuple!["counter", 2i64]);
-                false
-            }
-        }
+        assert_eq!(network.call(0, &replace), Some(Answer::Tuple(tuple!["counter", number], None)));
+        assert_eq!(network.call(0, &replace), Some(Answer::NoMatch));
+    }
+    assert!(network.measured("quintet_router_asked_of_several") > 0, "some belong to other managers");
+    let Some(Answer::State(state)) = network.call(0, &Request::Status) else { panic!("a state") };
+    assert_eq!((state.tuples, state.waiters, state.hidden), (7, 0, 0));
+}
+
+/// Three signatures, which are at several managers.
+fn alternatives() -> [Template; 3] {
+    [template!["a", ?i64], template![?i64], template![?f64]]
+}
+
+#[test]
+fn a_select_at_several_managers_takes_the_oldest_of_all_and_says_which() {
+    let mut network = network(2);
+    let templates = alternatives();
+    assert_eq!(network.call(1, &select(&templates, Wait::AtOnce)), Some(Answer::NoMatch));
+    assert!(network.measured("quintet_router_asked_of_several") > 0, "they are at several");
+    let tuples = [tuple!["a", 1i64], tuple![1i64], tuple![1f64]];
+    for (which, tuple) in tuples.into_iter().enumerate() {
+        out(&mut network, tuple.clone());
+        let selected = Answer::Selected(which, tuple.clone(), None);
+        assert_eq!(network.call(1, &select(&templates, Wait::AtOnce)), Some(selected));
+        // One who waits gets what comes, and counts as one.
+        let waits = network.ask(1, &select(&templates, Wait::Forever));
+        network.settle(&mut Random::new(1, 1));
+        let Some(Answer::State(state)) = network.call(0, &Request::Status) else { panic!("a state") };
+        assert_eq!((state.tuples, state.waiters), (0, 1));
+        out(&mut network, tuple.clone());
+        network.settle(&mut Random::new(1, 1));
+        assert_eq!(network.take_answer(1, waits), Some(Answer::Selected(which, tuple, None)));
+    }
+    let Some(Answer::State(state)) = network.call(0, &Request::Status) else { panic!("a state") };
+    assert_eq!((state.tuples, state.waiters), (0, 0), "nothing is left of them");
+}
+
+#[test]
+fn a_select_at_several_managers_is_undone_cancelled_and_ended_by_its_time_or_its_client() {
+    let mut network = network(2);
+    let templates = alternatives();
+    for tuple in [tuple!["a", 1i64], tuple![1i64], tuple![1f64]] {
+        out(&mut network, tuple);
+        let token = network.ask(1, &select(&templates, Wait::AtOnce));
+        network.settle(&mut Random::new(1, 1));
+        assert!(matches!(network.take_answer(1, token), Some(Answer::Selected(..))));
+        network.send(1, token, &Request::Return);
+        // Undone before it was answered: whichever manager took it has it back.
+        let token = network.ask(1, &select(&templates, Wait::AtOnce));
+        network.send(1, token, &Request::Cancel);
+        network.send(1, token, &Request::Return);
+        network.settle(&mut Random::new(1, 1));
+        network.take_answer(1, token).expect("it is answered");
+        assert!(matches!(network.call(1, &select(&templates, Wait::AtOnce)), Some(Answer::Selected(..))));
+    }
+    let code = |answer| if let Some(Answer::Error(refusal)) = answer { Some(refusal.code) } else { None };
+    let cancelled = network.ask(1, &select(&templates, Wait::Forever));
+    let late = network.ask(1, &select(&templates, Wait::For(Span::from_millis(5))));
+    network.settle(&mut Random::new(1, 1));
+    network.send(1, cancelled, &Request::Cancel);
+    network.turn_to(Span::from_millis(5));
+    network.settle(&mut Random::new(1, 1));
+    assert_eq!(code(network.take_answer(1, cancelled)), Some(Code::Cancelled));
+    assert_eq!(code(network.take_answer(1, late)), Some(Code::TimedOut));
+    network.ask(1, &select(&templates, Wait::Forever));
+    network.settle(&mut Random::new(1, 1));
+    network.kill(1);
+    network.settle(&mut Random::new(1, 1));
+    let tuples = [tuple!["a", 1i64], tuple![1i64], tuple![1f64]];
+    tuples.into_iter().for_each(|tuple| out(&mut network, tuple));
+    let Some(Answer::State(state)) = network.call(0, &Request::Status) else { panic!("a state") };
+    assert_eq!((state.tuples, state.waiters, state.hidden), (3, 0, 0));
+    assert_eq!((0..3).map(|manager| network.waiting_at(manager)).sum::<u64>(), 0, "no part is left");
+}
+
+#[test]
+fn a_replacement_at_several_managers_without_room_leaves_everything_as_it_was() {
+    let space = crate::SpaceConfig { max_tuples: 2, ..crate::SpaceConfig::default() };
+    let mut network = super::network::Network::new(3, 1, space);
+    network.settle(&mut Random::new(1, 1));
+    let templates = alternatives();
+    let tuples = [tuple!["a", 1i64], tuple![1i64], tuple![1f64]];
+    tuples.iter().chain(&tuples).for_each(|tuple| {
+        let tuples = core::slice::from_ref(tuple);
+        let put = Request::Out { deadline: Some(Span(0)), tuples, expiries: &[] };
+        network.call(0, &put).expect("it is answered");
     });
-    assert!(refused.count() > 0, "some belong to other managers");
-    assert_eq!(network.call(0, &Request::Count { template: &template }), Some(Answer::Count(1)));
+    let before = network.call(0, &Request::Status);
+    let refused = templates.iter().filter(|template| {
+        let replace = Request::Replace { wait: Wait::AtOnce, template, tuples: &tuples, expiries: &[] };
+        matches!(network.call(0, &replace), Some(Answer::Error(refusal)) if refusal.code == Code::SpaceFull)
+    });
+    assert!(refused.count() > 0, "one of them is there");
+    assert_eq!(network.call(0, &Request::Status), before);
 }
 
 fn page<'a>(takes: bool, from: u64, below: Option<u64>, template: &'a Template) -> Request<'a> {

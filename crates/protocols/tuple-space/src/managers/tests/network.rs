@@ -226,6 +226,14 @@ impl Network {
         }
     }
 
+    /// One manager asks another, which answers at once.
+    pub(super) fn ask_between(&mut self, from: usize, to: usize, route: &Route) -> Option<Answer> {
+        let (from, to, body) = (manager_at(from), manager_at(to), encode_to_vec(route));
+        self.give(to, Input::Frame(from, Frame::new(ROUTE, Token(u64::MAX), &body)));
+        let frame = self.links.get_mut(&(to, from))?.pop_back()?;
+        Answer::decode(frame.kind, &frame.body, &frame.bulk).ok()
+    }
+
     /// The manager that the value of a key says.
     pub(super) fn manager_of(&self, tuple: &Tuple, field: u8) -> usize {
         self.key_of(tuple, field).2.into()

@@ -53,6 +53,23 @@ fn a_key_that_every_template_gives_spreads_a_signature_and_one_that_leaves_it_ou
 }
 
 #[test]
+fn managers_and_programs_of_another_version_are_refused_when_they_meet() {
+    let mut network = network(1);
+    let code = |answer| match answer {
+        Some(Answer::Error(Refusal { code, text })) if text.contains("version") => Some(code),
+        other => panic!("it is refused: {other:?}"),
+    };
+    for behaviour in [0, 2] {
+        let asked = network.ask_directory(0, &Route::Ask { behaviour });
+        network.settle(&mut Random::new(1, 1));
+        assert_eq!(code(network.take_answer(0, asked)), Some(Code::VersionMismatch));
+    }
+    // Two managers meet, one of which says no behaviour, as one of before.
+    let join = Route::Join { managers: 3, seed: SEED, behaviour: 0 };
+    assert_eq!(code(network.ask_between(1, 0, &join)), Some(Code::VersionMismatch));
+}
+
+#[test]
 fn who_waits_for_room_has_it_when_tuples_have_moved_away() {
     let mut network = Network::new(3, 1, SpaceConfig { max_tuples: 8, ..SpaceConfig::default() });
     network.settle(&mut Random::new(1, 1));

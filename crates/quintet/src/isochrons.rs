@@ -200,6 +200,12 @@ impl IsonetBuilder {
         IsonetBuilder { link, ..self }
     }
 
+    /// A member of which nothing is heard for so long is lost to the others: a second without this. It is asked for a sign of life four times as often.
+    pub fn silence_limit(self, limit: Duration) -> Self {
+        let link = LinkConfig { silence_limit: limit, keep_alive: limit / 4, ..self.link };
+        IsonetBuilder { link, ..self }
+    }
+
     /// How long [`join`](IsonetBuilder::join) waits for the others: 30 seconds without this.
     pub fn limit(self, limit: Duration) -> Self {
         IsonetBuilder { limit, ..self }

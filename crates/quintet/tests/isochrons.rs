@@ -4,8 +4,8 @@
 
 use quintet::isotach::{Run, View, check};
 use quintet::{
-    Cause, Code, Error, Isonet, IsonetBuilder, IsonetCause, Lab, LinkAddress, LinkConfig, NodeId, Recorder,
-    ServeConfig, Server, Variable, stack,
+    Cause, Code, Error, Isonet, IsonetBuilder, IsonetCause, Lab, LinkAddress, NodeId, Recorder, ServeConfig,
+    Server, Variable, stack,
 };
 use quintet_simulate::replay;
 use quintet_testbed::{Program, TempDir, argument};
@@ -46,8 +46,7 @@ impl Job {
         let of = u16::try_from(self.labs.len()).unwrap();
         let member = |(me, lab): (usize, &Lab)| {
             let me = u16::try_from(me).unwrap();
-            let patient = LinkConfig { silence_limit: LONG, ..LinkConfig::default() };
-            with(me, lab.isochrons("test").member(me, of).limit(LONG).link(patient)).join()
+            with(me, lab.isochrons("test").member(me, of).limit(LONG).silence_limit(LONG)).join()
         };
         let member = &member;
         thread::scope(|scope| {
@@ -407,8 +406,8 @@ fn count_through_views(argument: &str) -> ! {
     let lab = Lab::connect(Path::new(space), 0, LONG).unwrap();
     let tell = |view: &quintet::PresentView| println!("view of {:?}.", view.members);
     // None is missed that waits for a processor.
-    let patient = LinkConfig { silence_limit: LONG, ..LinkConfig::default() };
-    let builder = lab.isochrons("processes").member(me.parse().unwrap(), 5).variable(X, 8).link(patient);
+    let builder =
+        lab.isochrons("processes").member(me.parse().unwrap(), 5).variable(X, 8).silence_limit(LONG);
     let member = builder.on_view(tell).join().unwrap();
     println!("joined");
     loop {

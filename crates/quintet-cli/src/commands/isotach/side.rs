@@ -3,7 +3,7 @@
 use super::told;
 use crate::connection::refused;
 use clap::Args;
-use quintet::{Cause, Code, Error, Executed, Isonet, IsonetCause, Lab, LinkAddress, LinkConfig, Variable};
+use quintet::{Cause, Code, Error, Executed, Isonet, IsonetCause, Lab, LinkAddress, Variable};
 use serde_json::{Value, json};
 use std::io::{Write, stdin, stdout};
 use std::process::ExitCode;
@@ -54,8 +54,7 @@ impl SideArguments {
         let (lab, is_over) = (Lab::connect(self.at.clone(), 0, LEASE)?, ends_with_input());
         let silence = Duration::try_from_secs_f64(self.silence)
             .map_err(|error| Error::new(Code::BadValue, format!("--silence: {error}")))?;
-        let link = LinkConfig { silence_limit: silence, keep_alive: silence / 4, ..LinkConfig::default() };
-        let builder = lab.isochrons(TABLE).member(self.member, self.of).link(link).keep_witness();
+        let builder = lab.isochrons(TABLE).member(self.member, self.of).silence_limit(silence).keep_witness();
         let table = (0..self.of)
             .fold(builder, |builder, fork| {
                 builder.variable_at(Variable(fork.into()), FORK_BYTES, &copies_of(fork, self.of))

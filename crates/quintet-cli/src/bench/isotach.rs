@@ -8,6 +8,7 @@
 //! | `isotach/latency.rs` | a message to a member and one back |
 //! | `isotach/stream.rs` | many messages to one member, of one sender or several |
 //! | `isotach/multicast.rs` | messages to all members, in one order |
+//! | `isotach/stall.rs` | how long a member stands still when another one is killed |
 //! | `isotach/idle.rs` | the processor time of a member that has nothing to do |
 
 mod idle;
@@ -16,6 +17,7 @@ mod member;
 mod multicast;
 mod net;
 mod sequencer;
+mod stall;
 mod stream;
 
 use super::case::Case;
@@ -30,5 +32,8 @@ const PLACEMENT: &str = "members and token manager on any core";
 const PLAIN: &str = "plain messages";
 
 pub(super) fn cases() -> Vec<Case> {
-    [latency::cases(), stream::cases(), multicast::cases(), idle::cases()].into_iter().flatten().collect()
+    [latency::cases(), stream::cases(), multicast::cases(), stall::cases(), idle::cases()]
+        .into_iter()
+        .flatten()
+        .collect()
 }

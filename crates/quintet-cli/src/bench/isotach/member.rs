@@ -3,9 +3,10 @@
 use super::super::link::arguments as side_arguments;
 use super::sequencer::{self, Sequencer, sequenced_messages};
 use clap::Args;
+use quintet::isotach::View;
 use quintet::{
-    Code, Error, Isonet, IsonetBuilder, Lab, LinkAddress, PendingIsochron, PendingPlain, PlainReceived,
-    Received,
+    Cause, Code, Error, Isonet, IsonetBuilder, IsonetCause, Lab, LinkAddress, PendingIsochron, PendingPlain,
+    PlainReceived, PresentView, Received,
 };
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -26,6 +27,8 @@ const TASK: u32 = 4;
 /// The task is done.
 const DONE: u32 = 5;
 
+/// Of a message while a member is lost.
+const STALL_BYTES: usize = 64;
 /// How long a member is waited for.
 const LIMIT: Duration = Duration::from_secs(30);
 /// How long the lab's space keeps what a member has leased: nothing.
@@ -176,6 +179,27 @@ impl Member {
             isochron.execute()?;
         }
         hear(&self.done)
+    }
+
+    /// An isochron with a message to each member of the present view, executed in whatever view does it first.
+    ///
+    /// # Errors
+    /// This member has stopped.
+    pub(super) fn execute_at_all(&self) -> Result<View, Error> {
+        loop {
+            let PresentView { view, members } = self.isonet.view();
+            let executed = self.isonet.isochron().and_then(|mut isochron| {
+                members.iter().try_for_each(|to| isochron.send(*to, SINK, vec![7; STALL_BYTES]))?;
+                isochron.execute()
+            });
+            match executed {
+                Ok(executed) => return Ok(executed.place.stamp.view),
+                // It was put together for who is gone, or nobody has done it.
+                Err(_) if self.isonet.view().view != view => {}
+                Err(error) if error.cause() == &Cause::Isonet(IsonetCause::ViewChanged) => {}
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     fn perform(&self, task: &Task) -> Result<(), Error> {

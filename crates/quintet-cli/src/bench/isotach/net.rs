@@ -7,6 +7,7 @@ use super::member::{self, Member, Task};
 use crate::companion::Companion;
 use crate::connection::refused;
 use quintet::Error;
+use rustix::process::Signal;
 use tempfile::TempDir;
 
 /// An isonet with a process for each member.
@@ -41,6 +42,14 @@ impl Net {
     /// The process of a member other than this.
     pub(super) fn process(&self, member: u16) -> u32 {
         self.others[usize::from(member) - 1].process()
+    }
+
+    /// Ends the process of a member other than this at once (SIGKILL).
+    ///
+    /// # Errors
+    /// It has ended before.
+    pub(super) fn kill(&self, member: u16) -> Result<(), Error> {
+        self.others[usize::from(member) - 1].signal(Signal::KILL)
     }
 
     /// Has these members do that, all at once, and waits until the last has done it.

@@ -1970,8 +1970,8 @@ quintet_status quintet_isonet_member(quintet_isonet *isonet, uint16_t *member, u
 /**
  * Takes the next message, in the one order, if one comes within `timeout_ms`. Its data are good until the next is taken, or the isonet is freed.
  *
- * Fails with `QUINTET_TIMED_OUT`; `QUINTET_CANCELLED` if the program's interrupt check ended the wait; `QUINTET_PEER_DIED`, `QUINTET_MALFORMED` if a member is gone or
- * broke the protocol; `QUINTET_NO_HANDLER` if a message came for a handler that this member has not; `QUINTET_CLOSED` once it was closed.
+ * Fails with `QUINTET_TIMED_OUT`; `QUINTET_CANCELLED` if the program's interrupt check ended the wait; `QUINTET_UNREACHABLE` or `QUINTET_PEER_SILENT` if this member
+ * has stopped; `QUINTET_NO_HANDLER` if a message came for a handler that this member has not; `QUINTET_CLOSED` once it was closed.
  */
 quintet_status quintet_isonet_next(quintet_isonet *isonet,
                                    int64_t timeout_ms,
@@ -1981,7 +1981,7 @@ quintet_status quintet_isonet_next(quintet_isonet *isonet,
  * Waits until all isochrons of this member are executed and all members close, and ends. It takes no more messages: what comes meanwhile is dropped. The program's interrupt
  * check is not asked.
  *
- * Fails with `QUINTET_PEER_DIED` or `QUINTET_MALFORMED` if a member went before or broke the protocol, `QUINTET_NO_HANDLER`, `QUINTET_CLOSED` if it was closed before.
+ * Fails with `QUINTET_UNREACHABLE` or `QUINTET_PEER_SILENT` if this member has stopped, `QUINTET_NO_HANDLER`, `QUINTET_CLOSED` if it was closed before.
  */
 quintet_status quintet_isonet_close(quintet_isonet *isonet);
 
@@ -1993,7 +1993,7 @@ void quintet_isonet_free(quintet_isonet *isonet);
 /**
  * Begins to put one together. To be freed with `quintet_isochron_free`.
  *
- * Fails with `QUINTET_PEER_DIED` or `QUINTET_MALFORMED` if a member is gone or broke the protocol, `QUINTET_CLOSED` once the isonet was closed, `QUINTET_BAD_VALUE` before
+ * Fails with `QUINTET_UNREACHABLE` or `QUINTET_PEER_SILENT` if this member has stopped, `QUINTET_CLOSED` once the isonet was closed, `QUINTET_BAD_VALUE` before
  * it was joined.
  */
 quintet_status quintet_isochron_new(quintet_isonet *isonet,
@@ -2051,7 +2051,7 @@ quintet_status quintet_isochron_assign(quintet_isochron *isochron,
 /**
  * Begins it, and does not wait. Isochrons are executed in the order in which their member has begun them.
  *
- * Fails with `QUINTET_BAD_VALUE` if it is empty, or was begun before; `QUINTET_PEER_DIED` and its kin.
+ * Fails with `QUINTET_BAD_VALUE` if it is empty, or was begun before; `QUINTET_UNREACHABLE` and its kin.
  */
 quintet_status quintet_isochron_begin(quintet_isochron *isochron);
 
@@ -2060,7 +2060,8 @@ quintet_status quintet_isochron_begin(quintet_isochron *isochron);
  *
  * Fails with `QUINTET_TIMED_OUT` or `QUINTET_CANCELLED`, and then it goes on; `QUINTET_BUSY` if 256 isochrons of this member waited, and it has had no effect; `QUINTET_BUSY`, too, while messages
  * fill their room and nobody takes them: take some (`quintet_isonet_next`) and wait again, it goes on; `QUINTET_BAD_VALUE` if it reserves a place twice, gives a value for none or was not
- * begun; `QUINTET_PEER_DIED` or `QUINTET_MALFORMED` if a member is gone or broke the protocol, and it may have been executed.
+ * begun; `QUINTET_PEER_DIED` if a member has ended and none of those that are left has executed it: begin another one; `QUINTET_UNREACHABLE` or `QUINTET_PEER_SILENT` if this member has
+ * stopped, and it may have been executed.
  */
 quintet_status quintet_isochron_wait(quintet_isochron *isochron,
                                      int64_t timeout_ms);

@@ -37,7 +37,7 @@ enum State {
 
 /// Begins to put one together. To be freed with `quintet_isochron_free`.
 ///
-/// Fails with `QUINTET_PEER_DIED` or `QUINTET_MALFORMED` if a member is gone or broke the protocol, `QUINTET_CLOSED` once the isonet was closed, `QUINTET_BAD_VALUE` before
+/// Fails with `QUINTET_UNREACHABLE` or `QUINTET_PEER_SILENT` if this member has stopped, `QUINTET_CLOSED` once the isonet was closed, `QUINTET_BAD_VALUE` before
 /// it was joined.
 #[unsafe(no_mangle)]
 pub extern "C" fn quintet_isochron_new(
@@ -134,7 +134,7 @@ pub extern "C" fn quintet_isochron_assign(
 
 /// Begins it, and does not wait. Isochrons are executed in the order in which their member has begun them.
 ///
-/// Fails with `QUINTET_BAD_VALUE` if it is empty, or was begun before; `QUINTET_PEER_DIED` and its kin.
+/// Fails with `QUINTET_BAD_VALUE` if it is empty, or was begun before; `QUINTET_UNREACHABLE` and its kin.
 #[unsafe(no_mangle)]
 pub extern "C" fn quintet_isochron_begin(isochron: Option<&quintet_isochron>) -> quintet_status {
     guarded(|| {
@@ -156,7 +156,8 @@ pub extern "C" fn quintet_isochron_begin(isochron: Option<&quintet_isochron>) ->
 ///
 /// Fails with `QUINTET_TIMED_OUT` or `QUINTET_CANCELLED`, and then it goes on; `QUINTET_BUSY` if 256 isochrons of this member waited, and it has had no effect; `QUINTET_BUSY`, too, while messages
 /// fill their room and nobody takes them: take some (`quintet_isonet_next`) and wait again, it goes on; `QUINTET_BAD_VALUE` if it reserves a place twice, gives a value for none or was not
-/// begun; `QUINTET_PEER_DIED` or `QUINTET_MALFORMED` if a member is gone or broke the protocol, and it may have been executed.
+/// begun; `QUINTET_PEER_DIED` if a member has ended and none of those that are left has executed it: begin another one; `QUINTET_UNREACHABLE` or `QUINTET_PEER_SILENT` if this member has
+/// stopped, and it may have been executed.
 #[unsafe(no_mangle)]
 pub extern "C" fn quintet_isochron_wait(
     isochron: Option<&quintet_isochron>,

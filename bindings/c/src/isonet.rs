@@ -9,7 +9,9 @@
 //! Messages wait until the program takes them with `quintet_isonet_next`, in the one order. There is room for 256 of them and 4 MiB: while it is full this member executes nothing,
 //! and whoever has sent it something waits. No thread of the library calls the program.
 //!
-//! A member that ends without closing, or is killed, is missed by the others: what they wait for fails with `QUINTET_PEER_DIED` and a text that names it.
+//! A member that ends without closing, is killed, or of which nothing is heard for a second is lost to the others, who go on without it. What nobody of them has executed until then
+//! fails with `QUINTET_PEER_DIED`: it is begun again, by those that are left. With fewer than half of the members, or half without the lowest, they stop (`QUINTET_UNREACHABLE`); who was
+//! left behind and lives stops, too (`QUINTET_PEER_SILENT`).
 //!
 //! ```c
 //! quintet_isonet *isonet;
@@ -199,8 +201,8 @@ pub extern "C" fn quintet_isonet_member(
 
 /// Takes the next message, in the one order, if one comes within `timeout_ms`. Its data are good until the next is taken, or the isonet is freed.
 ///
-/// Fails with `QUINTET_TIMED_OUT`; `QUINTET_CANCELLED` if the program's interrupt check ended the wait; `QUINTET_PEER_DIED`, `QUINTET_MALFORMED` if a member is gone or
-/// broke the protocol; `QUINTET_NO_HANDLER` if a message came for a handler that this member has not; `QUINTET_CLOSED` once it was closed.
+/// Fails with `QUINTET_TIMED_OUT`; `QUINTET_CANCELLED` if the program's interrupt check ended the wait; `QUINTET_UNREACHABLE` or `QUINTET_PEER_SILENT` if this member
+/// has stopped; `QUINTET_NO_HANDLER` if a message came for a handler that this member has not; `QUINTET_CLOSED` once it was closed.
 #[unsafe(no_mangle)]
 pub extern "C" fn quintet_isonet_next(
     isonet: Option<&quintet_isonet>,
@@ -226,7 +228,7 @@ pub extern "C" fn quintet_isonet_next(
 /// Waits until all isochrons of this member are executed and all members close, and ends. It takes no more messages: what comes meanwhile is dropped. The program's interrupt
 /// check is not asked.
 ///
-/// Fails with `QUINTET_PEER_DIED` or `QUINTET_MALFORMED` if a member went before or broke the protocol, `QUINTET_NO_HANDLER`, `QUINTET_CLOSED` if it was closed before.
+/// Fails with `QUINTET_UNREACHABLE` or `QUINTET_PEER_SILENT` if this member has stopped, `QUINTET_NO_HANDLER`, `QUINTET_CLOSED` if it was closed before.
 #[unsafe(no_mangle)]
 pub extern "C" fn quintet_isonet_close(isonet: Option<&quintet_isonet>) -> quintet_status {
     guarded(|| {

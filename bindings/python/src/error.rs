@@ -2,7 +2,7 @@
 
 use crate::words::in_python;
 use pyo3::prelude::*;
-use quintet::{Cause, Code, Error, Fault, Retry};
+use quintet::{Cause, Code, Error, Fault, IsonetCause, Retry};
 use std::borrow::Cow;
 
 /// The exception for an error.
@@ -14,10 +14,11 @@ pub(crate) fn raise(error: impl Into<Error>) -> PyErr {
         _ => Cow::Borrowed(error.text()),
     };
     Python::attach(|py| {
-        let made = py
-            .import("quintet.errors")
-            .and_then(|errors| errors.getattr("from_code"))
-            .and_then(|make| make.call1((error.code() as u16, &*text)));
+        let code = error.code() as u16;
+        let made = py.import("quintet.errors").and_then(|errors| match error.cause() {
+            Cause::Isonet(IsonetCause::ViewChanged) => errors.getattr("ViewChanged")?.call1((code, &*text)),
+            _ => errors.getattr("from_code")?.call1((code, &*text)),
+        });
         if let (Ok(made), Cause::TooOld(Some(oldest))) = (&made, error.cause())
             && let Err(failed) = made.setattr("oldest", *oldest)
         {

@@ -7,7 +7,9 @@ use crate::isonet::{Program, place_of};
 use crate::pending::calling;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
-use quintet::{Bytes, Code, Error, Executed, IsochronMaker, PendingIsochron as Begun, Variable};
+use quintet::{
+    Bytes, Cause, Code, Error, Executed, IsochronMaker, IsonetCause, PendingIsochron as Begun, Variable,
+};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -224,9 +226,9 @@ impl PendingIsochron {
         let Some(variables) = self.take_reserved() else { return call() };
         let maker = self.maker.clone();
         let restore = move |executed: Result<Executed, Error>| {
-            // Of an isochron that was not executed there is no place, and of an isonet that has ended none that matters.
+            // Of an isochron that was not executed there is no place.
             if let Ok(executed) = executed {
-                let _ = restore(&maker, &variables, executed.values);
+                restore(maker, variables, executed.values);
             }
             call();
         };
@@ -255,17 +257,24 @@ impl Drop for PendingIsochron {
     }
 }
 
-/// Gives the places that were reserved the values that were there before.
-fn restore(
-    maker: &IsochronMaker,
-    variables: &[(u32, usize)],
-    values: Vec<Option<Bytes>>,
-) -> Result<(), Error> {
-    let mut isochron = maker.isochron()?;
-    for ((variable, bytes), value) in variables.iter().zip(values) {
-        isochron.assign(Variable(*variable), value.unwrap_or_else(|| vec![0; *bytes].into()))?;
+/// Gives the places that were reserved the values that were there before: in the next view, if nobody does it in this one.
+fn restore(maker: IsochronMaker, variables: Vec<(u32, usize)>, values: Vec<Option<Bytes>>) {
+    let begin = || {
+        let mut isochron = maker.isochron()?;
+        for ((variable, bytes), value) in variables.iter().zip(&values) {
+            let value = value.clone().unwrap_or_else(|| vec![0; *bytes].into());
+            isochron.assign(Variable(*variable), value)?;
+        }
+        isochron.begin()
+    };
+    // Of an isonet that has ended no place matters.
+    if let Ok(begun) = begin() {
+        begun.then(move |executed: Result<Executed, Error>| {
+            if executed.is_err_and(|error| error.cause() == &Cause::Isonet(IsonetCause::ViewChanged)) {
+                restore(maker, variables, values);
+            }
+        });
     }
-    isochron.begin().map(drop)
 }
 
 fn over() -> Error {

@@ -26,6 +26,7 @@ pub(crate) struct Wanted {
     agreed: bool,
     listen_at: Option<Py<PyAny>>,
     limit: Option<f64>,
+    silence: Option<f64>,
     max_events: usize,
     max_event_bytes: usize,
 }
@@ -85,6 +86,9 @@ pub(crate) fn join(py: Python<'_>, connection: &Arc<Connection>, wanted: Wanted)
     }
     if let Some(limit) = limit(wanted.limit)? {
         builder = builder.limit(limit);
+    }
+    if let Some(silence) = limit(wanted.silence)? {
+        builder = builder.silence_limit(silence);
     }
     if wanted.max_events > 0 {
         let events = Arc::clone(&events);
@@ -163,6 +167,17 @@ impl Isonet {
     #[getter]
     fn members(&self) -> u16 {
         self.members
+    }
+
+    /// The present view: its number, and the members that are left.
+    #[getter]
+    fn view(&self) -> PyResult<(u32, Vec<u16>)> {
+        self.process.check().map_err(raise)?;
+        let Some(isonet) = self.locked_isonet().clone() else {
+            return Err(raise(Error::new(Code::Closed, "this isonet was closed")));
+        };
+        let present = isonet.view();
+        Ok((present.view.0, present.members))
     }
 
     /// What makes isochrons of it.

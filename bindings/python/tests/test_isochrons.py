@@ -1,6 +1,7 @@
 """Isochrons between members: threads of one process, tasks of one event loop, and processes."""
 
 import asyncio
+import contextlib
 import os
 import signal
 import subprocess
@@ -34,7 +35,7 @@ def members(lab, count, work, **said):
     def member(me):
         own = {key: value(me) if callable(value) else value for key, value in said.items()}
         try:
-            with lab.isochrons("test", member=(me, count), limit=WITHIN_S, **own) as isonet:
+            with lab.isochrons("test", member=(me, count), limit=WITHIN_S, silence=WITHIN_S, **own) as isonet:
                 became[me] = work(isonet)
         except Exception as error:
             became[me] = error
@@ -161,23 +162,32 @@ def test_updates_of_several_variables_lose_nothing_and_never_wait_in_a_circle(la
     assert members(lab, 1, total, variables=accounts) == [24]
 
 
-def test_a_handler_that_raises_ends_its_member_with_its_exception_and_the_others_are_told_who_it_was(lab):
+def test_a_handler_that_raises_ends_its_member_with_its_exception_and_the_others_go_on(lab):
     def fails(message):
         raise KeyError("no such account")
 
     def work(isonet):
         if isonet.member == 0:
-            isonet.send(1, "enter", b"x")
-        while True:
-            isonet.write(X, 1)
+            with contextlib.suppress(quintet.BadValue):         # it may be gone before it can say that it has it
+                isonet.send(1, "enter", b"x")
+        while isonet.member == 1 or 1 in isonet.view.members:
+            with contextlib.suppress(quintet.PeerDied):         # the value of a place that who is gone had reserved
+                isonet.update(lambda value: value + 1, X)
+        with isonet.isochron() as i:
+            i.write(X, 7)
+            own = i.read(X)
+        assert own.value == 7 and i.place.view == isonet.view.number > 1
+        with pytest.raises(quintet.BadValue, match="node 1"):
+            isonet.send(1, "enter", b"gone")
+        return isonet.view.members
 
     def handlers(me):
         return {"enter": fails if me == 1 else None}
 
-    told, own = members(lab, 2, work, variables=[X], handlers=handlers)
+    left, own, other = members(lab, 3, work, variables=[X], handlers=handlers)
     assert isinstance(own, quintet.TaskFailed) and "handler 'enter' of this member raised KeyError" in str(own)
     assert isinstance(own.__cause__, KeyError)
-    assert isinstance(told, quintet.PeerDied) and "member 1" in str(told)
+    assert left == (0, 2) == other
 
 
 def test_a_handler_begins_isochrons_and_may_not_wait_for_them(lab):
@@ -298,6 +308,28 @@ def test_the_same_in_an_event_loop():
             assert values == [20, 20] and sorted(logs[0]) == [b"\0", b"\1"] and logs[0] == logs[1]
             with pytest.raises(quintet.BadValue, match="member 2"):
                 await lab.isochrons("test", member=(2, 2)).join()
+
+    asyncio.run(main())
+
+
+def test_tasks_of_a_loop_go_on_without_a_member_that_leaves():
+    async def member(lab, me):
+        async with lab.isochrons("test", member=(me, 3), variables=[X], silence=WITHIN_S) as isonet:
+            done = 0
+            while isonet.view.members != (0, 1) and (me, done) != (2, 5):
+                with contextlib.suppress(quintet.PeerDied):     # the value of a place as the view ended
+                    await isonet.update(lambda x: x + 1, X)
+                done += 1
+            if me == 2:
+                isonet.leave()
+            else:
+                await isonet.write(X, 7)
+            return done
+
+    async def main():
+        async with quintet.aio.connect() as lab:
+            done = await asyncio.wait_for(asyncio.gather(*(member(lab, me) for me in range(3))), WITHIN_S)
+            assert done[2] == 5
 
     asyncio.run(main())
 

@@ -93,6 +93,7 @@ from quintet.errors import (
     TooOld,
     Unreachable,
     VersionMismatch,
+    ViewChanged,
     WrongCluster,
 )
 from quintet.registration import register_with_joblib
@@ -110,7 +111,7 @@ __all__ = [
     "aio", "array", "between", "connect", "empty", "errors", "prefix", "serve", "simulate",
     "AddressInUse", "BadFile", "BadValue", "Busy", "Cancelled", "Closed", "Code", "Conflict", "DuplicateNode", "Error", "IntegerOverflow", "LeaseLost",
     "LimitReached", "Malformed", "Mismatch", "NoHandler", "NoSuchSpace", "NotAllowed", "PeerDied", "PeerSilent", "Resource", "SpaceExists", "SpaceFull", "TaskFailed", "TimedOut",
-    "TooLarge", "TooOld", "Unreachable", "VersionMismatch", "WrongCluster",
+    "TooLarge", "TooOld", "Unreachable", "VersionMismatch", "ViewChanged", "WrongCluster",
 ]  # fmt: skip
 
 __version__ = "0.1.0"

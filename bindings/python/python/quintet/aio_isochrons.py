@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from quintet import _native, isochrons
-from quintet.errors import Closed
+from quintet.errors import Closed, ViewChanged
 from quintet.isochron import Data, Part, Place
 from quintet.isonet_shape import Event, Wanted
 from quintet.variables import Variable
@@ -66,19 +66,31 @@ class Isonet(isochrons.Member):
 
     async def send(self, member: int, handler: int | str, data: Data = b"") -> None:
         """An isochron of one message."""
-        async with self.isochron() as isochron:
-            isochron.send(member, handler, data)
+        await self._in_any_view(lambda isochron: isochron.send(member, handler, data))
 
     async def read(self, *variables: Variable) -> Any:
         """The value of a variable; of several, a tuple of their values at one instant."""
-        async with self.isochron() as isochron:
-            reads = [isochron.read(variable) for variable in variables]
+        reads = await self._in_any_view(lambda isochron: [isochron.read(variable) for variable in variables])
         return reads[0].value if len(reads) == 1 else tuple(read.value for read in reads)
 
     async def write(self, variable: Variable, value: Any) -> None:
         """An isochron of one write."""
-        async with self.isochron() as isochron:
-            isochron.write(variable, value)
+        await self._in_any_view(lambda isochron: isochron.write(variable, value))
+
+    async def _in_any_view(self, operate: Callable[[Isochron], Any]) -> Any:
+        """An isochron of what `operate` adds to it, begun again where a view began before it was executed."""
+        while True:
+            try:
+                async with self.isochron() as isochron:
+                    result = operate(isochron)
+                return result
+            except ViewChanged:
+                continue
+
+    async def _is_done_in_this_view(self, isochron: Part) -> bool:
+        assert isochron._pending is not None
+        await done(isochron._pending.done, isochron._pending.notify)
+        return self._take_in_this_view(isochron)
 
     async def update(self, function: Callable[..., Any], *variables: Variable) -> Any:
         """Gives variables the values that the function, a plain one, returns for what they have. If the await is cancelled before that, they keep what they have."""
@@ -86,9 +98,9 @@ class Isonet(isochrons.Member):
             isochron = Part(self._shape, self._isochrons.isochron())
             try:
                 reads = self._reserve(isochron, variables)
-                assert isochron._pending is not None
-                await done(isochron._pending.done, isochron._pending.notify)
-                isochron._take(None)
+                while not await self._is_done_in_this_view(isochron):
+                    isochron = Part(self._shape, self._isochrons.isochron())
+                    reads = self._reserve(isochron, variables)
                 values = function(*(read.value for read in reads))
                 assigning = self._assigning(variables, values)
                 self._keep(isochron, assigning)
@@ -96,9 +108,9 @@ class Isonet(isochrons.Member):
                 self._give_back(isochron, hand_over())
                 raise
             # It happens, whether somebody waits for it or not.
-            assert assigning._pending is not None
-            await done(assigning._pending.done, assigning._pending.notify)
-            assigning._take(None)
+            while not await self._is_done_in_this_view(assigning):
+                assigning = self._assigning(variables, values)
+                assigning._pending = assigning._native.begin(False)
         return values
 
     @asynccontextmanager

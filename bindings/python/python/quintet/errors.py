@@ -133,6 +133,10 @@ class PeerDied(Error, ConnectionError):
     """The process or machine on the other side ended; an unanswered request may have had its effect."""
 
 
+class ViewChanged(PeerDied):
+    """A member of an isonet has ended, and those who are left went on before the isochron was executed. None of them has done anything of it: begin it again."""
+
+
 class PeerSilent(Error, ConnectionError):
     """Nothing was heard of the other side for too long."""
 

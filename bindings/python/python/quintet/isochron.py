@@ -118,7 +118,7 @@ class Isochron(Part):
         """Executes it: waits until all its receivers have, `timeout` seconds at most. Gives where it stands in the one order.
 
         Raises BadValue if it is empty, reserves a place twice or gives a value for none, or in a handler; Busy: 256 isochrons of this member wait, and it had no effect;
-        TimedOut: it goes on; PeerDied, Malformed: a member is gone or broke the protocol, and it may have been executed; TaskFailed if a handler of this member has
+        TimedOut: it goes on; ViewChanged: nobody of those who are left has done it, begin it again; Unreachable, PeerSilent: this member has stopped, and it may have been executed; TaskFailed if a handler of this member has
         failed; Closed.
         """
         self._pending = self._native.begin(True)

@@ -19,10 +19,10 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from quintet import _native
-from quintet.errors import BadValue, Closed, Code, TimedOut
+from quintet.errors import BadValue, Closed, Code, TimedOut, ViewChanged
 from quintet.isochron import Data, HandlersIsochron, Isochron, Part, Place, Read, handler_number
 from quintet.isonet_shape import Event, Handler, Message, Shape, Wanted
 from quintet.variables import Variable
@@ -31,6 +31,13 @@ MAX_EVENTS, MAX_EVENT_BYTES = 1024, 4 << 20
 """So many events are kept for who reads them, and as many bytes, unless a program says otherwise."""
 
 _joined: weakref.WeakSet[Member] = weakref.WeakSet()
+
+
+class View(NamedTuple):
+    """A view of an isonet. The first is 1; some numbers are left out."""
+
+    number: int
+    members: tuple[int, ...]
 
 
 class Member:
@@ -49,8 +56,14 @@ class Member:
 
     @property
     def members(self) -> int:
-        """How many members there are."""
+        """How many members there were in the beginning."""
         return self.native.members
+
+    @property
+    def view(self) -> View:
+        """The present view: which members are left. Raises Closed."""
+        number, members = self.native.view
+        return View(number, tuple(members))
 
     @property
     def closed(self) -> bool:
@@ -99,6 +112,14 @@ class Member:
         assert isochron._pending is not None
         isochron._pending.keep()
 
+    def _take_in_this_view(self, isochron: Part) -> bool:
+        """False: nobody has done it, as a view began before; it is to be begun again."""
+        try:
+            isochron._take(None)
+        except ViewChanged:
+            return False
+        return True
+
     def __repr__(self) -> str:
         state = ", closed" if self.closed else ""
         return f"<{type(self).__module__}.Isonet {self._name!r}: member {self.member} of {self.members}{state}>"
@@ -114,25 +135,33 @@ class Isonet(Member):
     def isochron(self, timeout: float | None = None) -> Isochron:
         """Begins to put an isochron together: `with isonet.isochron() as i:` executes it at the end, waiting `timeout` seconds at most.
 
-        Raises PeerDied, Malformed: a member is gone or broke the protocol, and the text names it; TaskFailed, NoHandler: this member has left; Closed.
+        Raises ViewChanged: a member has ended, and those who are left went on before it was executed, which nobody of them has done: do it again. Unreachable: so few members
+        are left that they have stopped; PeerSilent: the others went on without this member; TaskFailed, NoHandler: this member has left; Closed.
         """
         return Isochron(self._shape, self._isochrons.isochron(), timeout)
 
     def send(self, member: int, handler: int | str, data: Data = b"") -> None:
-        """An isochron of one message."""
-        with self.isochron() as isochron:
-            isochron.send(member, handler, data)
+        """An isochron of one message, executed in whatever view does it, as are those of the methods that follow."""
+        self._in_any_view(lambda isochron: isochron.send(member, handler, data))
 
     def read(self, *variables: Variable) -> Any:
         """The value of a variable; of several, a tuple of their values at one instant."""
-        with self.isochron() as isochron:
-            reads = [isochron.read(variable) for variable in variables]
+        reads = self._in_any_view(lambda isochron: [isochron.read(variable) for variable in variables])
         return reads[0].value if len(reads) == 1 else tuple(read.value for read in reads)
 
     def write(self, variable: Variable, value: Any) -> None:
         """An isochron of one write."""
-        with self.isochron() as isochron:
-            isochron.write(variable, value)
+        self._in_any_view(lambda isochron: isochron.write(variable, value))
+
+    def _in_any_view(self, operate: Callable[[Isochron], Any]) -> Any:
+        """An isochron of what `operate` adds to it, begun again where a view began before it was executed."""
+        while True:
+            try:
+                with self.isochron() as isochron:
+                    result = operate(isochron)
+                return result
+            except ViewChanged:
+                continue
 
     def update(self, function: Callable[..., Any], *variables: Variable) -> Any:
         """Gives variables the values that the function returns for what they have, a tuple for several; nobody sees or changes them in between: who reads them
@@ -146,7 +175,9 @@ class Isonet(Member):
             isochron = Part(self._shape, self._isochrons.isochron())
             try:
                 reads = self._reserve(isochron, variables)
-                isochron._take(None)
+                while not self._take_in_this_view(isochron):
+                    isochron = Part(self._shape, self._isochrons.isochron())
+                    reads = self._reserve(isochron, variables)
                 values = function(*(read.value for read in reads))
                 assigning = self._assigning(variables, values)
                 self._keep(isochron, assigning)
@@ -154,7 +185,9 @@ class Isonet(Member):
                 self._give_back(isochron, hand_over())
                 raise
             # It happens, whether somebody waits for it or not.
-            assigning._take(None)
+            while not self._take_in_this_view(assigning):
+                assigning = self._assigning(variables, values)
+                assigning._pending = assigning._native.begin(False)
         return values
 
     @contextmanager
@@ -175,8 +208,8 @@ class Isonet(Member):
         """What isochrons change here since this member has joined, in the one order: messages to its handlers, and values of variables with a copy here. It ends with
         the isonet. Events are kept until they are read, by one reader: nobody waits for it, and what finds no room (`max_events`, `max_event_bytes`) is lost.
 
-        Raises LimitReached where some were lost, and then goes on behind them if asked again; TimedOut if there is none within `timeout` seconds; PeerDied or its kin
-        behind the last if a member is gone.
+        Raises LimitReached where some were lost, and then goes on behind them if asked again; TimedOut if there is none within `timeout` seconds; Unreachable or its
+        kin behind the last if this member has stopped.
         """
         self._check_events()
         return _Events(self.native, self._shape, timeout)
@@ -184,7 +217,7 @@ class Isonet(Member):
     def close(self) -> None:
         """Waits until all isochrons of this member are executed and all members close, and ends.
 
-        Raises TaskFailed, NoHandler: a handler of this member failed, or is missing; PeerDied, Malformed: a member went before, or broke the protocol.
+        Raises TaskFailed, NoHandler: a handler of this member failed, or is missing; Unreachable, PeerSilent: this member has stopped.
         """
         self.native.close()
 
@@ -234,6 +267,7 @@ class Isochrons:
         agreed: bool = False,
         listen_at: Any = None,
         limit: float | None = None,
+        silence: float | None = None,
         max_events: int = MAX_EVENTS,
         max_event_bytes: int = MAX_EVENT_BYTES,
     ) -> Isochrons:
@@ -242,10 +276,11 @@ class Isochrons:
         `variables`: all members say the same. `handlers`: functions by name or number, that take a `Message`, in the one order, on the thread that executes isochrons;
         None, or a list of names: their messages are read from `events()` alone. `member=(0, 3)`: which member this is, of how many; else as the job's worker.
         `agreed`: isochrons get their place before all receivers have their parts (`Delivery::Agreed`). `listen_at`: where the others reach this member, for several
-        machines. `limit`: so many seconds it waits for the others, 30 without it. `max_events`, `max_event_bytes`: so many are kept for `events()`.
+        machines. `limit`: so many seconds it waits for the others, 30 without it. `silence`: one of which nothing is heard for so many seconds, 1 without it, is lost to
+        the others; a handler that computes for so long is not heard. `max_events`, `max_event_bytes`: so many are kept for `events()`.
         """
         return type(self)(
-            wanted(self._wanted.lab, name, variables, handlers, member, agreed, listen_at, limit, max_events, max_event_bytes)
+            wanted(self._wanted.lab, name, variables, handlers, member, agreed, listen_at, limit, silence, max_events, max_event_bytes)
         )
 
     def join(self) -> Isonet:
@@ -273,7 +308,7 @@ def wanted(lab: _native.Lab, name: str, variables: Any, handlers: Any, *rest: An
 
 def of_lab(lab: _native.Lab) -> Isochrons:
     """What `Lab.isochrons` is."""
-    plain = wanted(lab, "isochrons", (), (), None, False, None, None, MAX_EVENTS, MAX_EVENT_BYTES)
+    plain = wanted(lab, "isochrons", (), (), None, False, None, None, None, MAX_EVENTS, MAX_EVENT_BYTES)
     return Isochrons(plain)
 
 

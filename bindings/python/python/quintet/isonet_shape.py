@@ -110,6 +110,7 @@ class Wanted:
     agreed: bool
     listen_at: Any
     limit: float | None
+    silence: float | None
     max_events: int
     max_event_bytes: int
 

@@ -64,7 +64,8 @@ impl ProcessService {
         self.refuse_all(&error, requests, reply);
     }
 
-    /// Ends what runs, which nobody can watch any more, and answers everybody why, until nobody is left to ask.
+    /// Ends what runs, which nobody can watch any more, and answers everybody why, until nobody is left to ask. That goes on beside the end: where the system
+    /// refuses to wait, it may as well refuse to say what is left, and the end takes its time.
     fn refuse_all(mut self, error: &io::Error, requests: &mpsc::Receiver<Errand>, reply: &Reply) {
         let why =
             format!("the processes of this machine cannot be watched any more, and were ended: {error}");
@@ -72,10 +73,14 @@ impl ProcessService {
         for ((to, token), answer) in self.processes.answers() {
             reply.send(to, answer_frame(token, &answer));
         }
-        drop(self.processes);
-        for (asker, frame) in requests {
-            reply.send(asker, answer_frame(frame.token, &ProcessAnswer::failed(why.as_str())));
-        }
+        let processes = self.processes;
+        thread::scope(|scope| {
+            // Without a thread for it the end comes first.
+            let _ = thread::Builder::new().spawn_scoped(scope, || drop(processes));
+            for (asker, frame) in requests {
+                reply.send(asker, answer_frame(frame.token, &ProcessAnswer::failed(why.as_str())));
+            }
+        });
     }
 
     /// Whether nobody is left to ask.

@@ -6,7 +6,7 @@ use quintet_isotach::Defect as Kind;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Defect(&'static (&'static str, Kind));
 
-static ROWS: [(&str, Kind); 14] = [
+static ROWS: [(&str, Kind); 15] = [
     ("token-lost", Kind::TokenLost),
     ("token-doubled", Kind::TokenDoubled),
     ("credit-doubled", Kind::CreditDoubled),
@@ -21,6 +21,7 @@ static ROWS: [(&str, Kind); 14] = [
     ("minority-begins", Kind::MinorityBegins),
     ("stamped-ahead", Kind::StampedAhead),
     ("farewell-left-out", Kind::FarewellLeftOut),
+    ("farewell-at-home", Kind::FarewellAtHome),
 ];
 
 impl Defect {

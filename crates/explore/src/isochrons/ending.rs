@@ -49,8 +49,8 @@ pub(super) fn judge(view: &View<'_, Node>, ledger: &Ledger) -> Result<Verdict, B
     }
 }
 
-/// With a token manager what it knew is gone: what only those executed who are gone as well may be refused, or placed elsewhere (decision 59). Takes that out of what
-/// they say, and says whether there was nothing of the kind.
+/// With a token manager what it knew is gone: what only those executed who are gone as well may be refused, or placed elsewhere (decision 59). If there is anything of the
+/// kind, this takes all that only they executed out of what they say, and says so: what of it is behind what was lost nobody can tell.
 fn forget_what_is_lost(run: &mut Run) -> Result<bool, Broken> {
     let (mut places, mut lost) = (BTreeMap::new(), BTreeSet::new());
     for (node, said) in run.said.iter().filter(|(node, _)| !run.gone.contains(*node)) {
@@ -63,35 +63,48 @@ fn forget_what_is_lost(run: &mut Run) -> Result<bool, Broken> {
             }
         }
     }
-    let mut contradicted = None;
+    let known = |node: NodeId, one: &Witnessed| match one {
+        Witnessed::Executed { place, sender, rank } => Some(((*sender, *rank), *place)),
+        Witnessed::Completed { place, rank, .. } => Some(((node, *rank), *place)),
+        Witnessed::Submitted { .. } | Witnessed::Received { .. } | Witnessed::Lost { .. } => None,
+    };
+    let of_gone = run.said.iter().filter(|(node, _)| run.gone.contains(*node));
+    let all =
+        of_gone.flat_map(|(node, said)| said.iter().filter_map(move |one| Some((*node, known(*node, one)?))));
+    let contradicted: Vec<_> = all
+        .filter(|(_, (isochron, place))| match places.get(isochron) {
+            Some(at) => at != place,
+            None => {
+                let (sender, rank) = *isochron;
+                let before = places.range((sender, Rank(0))..(sender, rank)).next_back();
+                let is_overtaken = before.is_some_and(|(_, earlier)| earlier > place);
+                lost.contains(isochron) || stays_with(run, *isochron) || is_overtaken
+            }
+        })
+        .map(|(node, (isochron, _))| (node, isochron))
+        .collect();
+    if contradicted.is_empty() {
+        return Ok(true);
+    }
+    let has_lost_manager = run.gone.iter().any(|node| world::is_manager(*node));
+    let inherited = contradicted.iter().find(|(_, isochron)| stays_with(run, *isochron));
+    if let Some((node, (sender, rank))) = inherited.filter(|_| !has_lost_manager) {
+        let text = format!(
+            "node {} executed isochron {} of node {}, and who is left did not, or elsewhere",
+            node.0, rank.0, sender.0
+        );
+        return Err(Broken::new(INHERITED, text));
+    }
     for (node, said) in run.said.iter_mut().filter(|(node, _)| run.gone.contains(*node)) {
         said.retain(|one| {
-            let (isochron, place) = match one {
-                Witnessed::Executed { place, sender, rank } => ((*sender, *rank), place),
-                Witnessed::Completed { place, rank, .. } => ((*node, *rank), place),
-                Witnessed::Submitted { .. } | Witnessed::Received { .. } | Witnessed::Lost { .. } => {
-                    return true;
-                }
-            };
-            let is_known = !lost.contains(&isochron) && places.get(&isochron).is_none_or(|at| at == place);
-            contradicted = contradicted.or((!is_known).then_some((*node, isochron)));
-            is_known
+            known(*node, one).is_none_or(|(isochron, place)| places.get(&isochron) == Some(&place))
         });
     }
-    let Some((node, (sender, rank))) = contradicted else { return Ok(true) };
-    let has_lost_manager = run.gone.iter().any(|node| world::is_manager(*node));
-    if has_lost_manager || !stays_with(run, sender, rank) {
-        return Ok(false);
-    }
-    let text = format!(
-        "node {} executed isochron {} of node {}, and who is left did not, or elsewhere",
-        node.0, rank.0, sender.0
-    );
-    Err(Broken::new(INHERITED, text))
+    Ok(false)
 }
 
 /// Whether somebody who is left has a part of an isochron.
-fn stays_with(run: &Run, sender: NodeId, rank: Rank) -> bool {
+fn stays_with(run: &Run, (sender, rank): (NodeId, Rank)) -> bool {
     let submitted = run.said.get(&sender).into_iter().flatten().find_map(|one| match one {
         Witnessed::Submitted { rank: of, operations, after } if *of == rank => Some((operations, after)),
         _ => None,
@@ -194,8 +207,9 @@ fn told(run: &Run, world: &World, begun: quintet_isotach::View) -> Result<(), Br
     }
     let left = world.members.views[&begun].topology();
     for (sender, program) in &world.programs {
-        for (rank, place, receiver) in messages(program).filter(|(.., node)| left.switch_of(*node).is_some())
-        {
+        // Who is gone may have ended before it began the view.
+        let is_left = |node: NodeId| left.switch_of(node).is_some() && !world.members.gone.contains(&node);
+        for (rank, place, receiver) in messages(program).filter(|(.., node)| is_left(*node)) {
             let at = executed.get(&(receiver, *sender, rank));
             if left.switch_of(*sender).is_some() && at != Some(&place) {
                 let (rank, sender, by) = (rank.0, sender.0, receiver.0);

@@ -32,6 +32,8 @@ pub enum Defect {
     StampedAhead,
     /// A token manager that leaves a view tells nobody what it knows of it.
     FarewellLeftOut,
+    /// A token manager that leaves a view tells what it knows of it to the nodes of its own switch alone.
+    FarewellAtHome,
 }
 
 /// Whether this defect is switched on. Always false without the feature.

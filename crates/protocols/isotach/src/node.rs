@@ -68,8 +68,8 @@ pub struct Node {
     asked: Option<(NodeId, View)>,
     /// This node has told what it knows of the view, and takes nothing more of it.
     is_frozen: bool,
-    /// What the view executes, once all who are left have agreed on it.
-    held: Option<Held>,
+    /// What the view executes, if the view behind it begins: the last one, unless it turns out that an earlier one has begun.
+    held: Vec<Held>,
     /// All who are left hold it: the next view begins.
     is_agreed: bool,
     /// What markers have told.
@@ -144,7 +144,7 @@ impl Node {
             change: None,
             asked: None,
             is_frozen: false,
-            held: None,
+            held: Vec::new(),
             is_agreed: false,
             told: Told::default(),
             left: Left::default(),
@@ -429,7 +429,7 @@ impl Node {
                 self.refuse_plain(|to| to == peer.node, &Refusal::Halted(halt));
                 self.stop(halt);
             }
-            PeerChange::Down(_) => {}
+            PeerChange::Down(_) => self.lose_manager(peer),
         }
     }
 

@@ -64,12 +64,14 @@ impl TokenManager {
         early
     }
 
-    /// What nodes that go on have not been told of the view: what has a place, here and on the way to the neighbours.
+    /// What nodes that go on have not been told of the view: what has a place, here and on the way to the neighbours. It goes to the nodes of all switches. Who
+    /// has executed it may be gone, with all nodes of this switch, and the manager of a receiver's switch may have left the view before it came there; somebody between
+    /// them knows it.
     fn farewells(&mut self, view: View, next: &Topology) -> BTreeMap<Address, Lane> {
         let known: BTreeSet<Ordered> = self.calendar.keys().copied().collect();
         let carried = self.neighbours.iter().flat_map(|neighbour| neighbour.carried());
         let known: BTreeSet<Ordered> = known.into_iter().chain(carried).collect();
-        let nodes = core::mem::take(&mut self.nodes);
+        let mut nodes = core::mem::take(&mut self.nodes);
         let is_ahead = |ordered: &Ordered| {
             nodes.get(&ordered.sender).is_some_and(|sender| sender.stable.is_ahead(ordered.rank))
         };
@@ -80,13 +82,16 @@ impl TokenManager {
             .copied()
             .filter(is_ahead)
             .collect();
-        let goes_on = |node: &NodeId| next.switch_of(*node).is_some();
-        let staying = nodes.into_iter().filter(|(node, _)| goes_on(node));
-        let farewell = |(node, attached): (NodeId, super::Attached)| {
+        let present = self.config.isonet.topology().nodes();
+        let staying = present.filter(|node| next.switch_of(*node).is_some());
+        let farewell = |node: NodeId| {
+            let attached = nodes.remove(&node);
+            let is_told = attached.is_some() || !seeded!(self.config, FarewellAtHome);
+            let attached = attached.unwrap_or_default();
             let mut lane = attached.lane;
             let known: BTreeSet<Ordered> = known.iter().copied().chain(attached.markers).collect();
             let mut known: Vec<Ordered> = known.difference(&ahead).copied().collect();
-            if seeded!(self.config, FarewellLeftOut) {
+            if seeded!(self.config, FarewellLeftOut) || !is_told {
                 known.clear();
             }
             for (is_complete, known) in pieces(&known) {

@@ -128,7 +128,7 @@ impl Node {
         }
         self.outgoing.tell(ENDED, Token(0), encode_to_vec(&why));
         self.agreement.iter_mut().for_each(Agreement::retire);
-        (self.change, self.held, self.is_agreed) = (None, None, false);
+        (self.change, self.held, self.is_agreed) = (None, Vec::new(), false);
         let own = core::mem::take(&mut self.own).into_values().map(|own| own.token);
         let held_back = core::mem::take(&mut self.held_back).into_iter().map(|frame| frame.token);
         let open: Vec<Token> = own.chain(held_back).collect();

@@ -11,7 +11,7 @@ use crate::defect::seeded;
 use crate::logical_time::View;
 use crate::topology::Topology;
 use quintet_contract::{Address, Frame, NodeId, Outbox, Token};
-use quintet_wire::registry::PORT_ISOTACH;
+use quintet_wire::registry::{PORT_ISOTACH, PORT_TOKEN_MANAGER};
 use quintet_wire::{Decode, encode_to_vec};
 use std::collections::BTreeSet;
 
@@ -42,10 +42,11 @@ pub(super) struct Held {
     pub(super) prefix: Vec<Ordered>,
 }
 
-/// What the token manager knew when it left the view.
+/// What token managers knew when they left the view.
 #[derive(Default, Debug)]
 pub(super) struct Left {
-    is_complete: bool,
+    /// Of whom nothing is to come: they have told all of it, are in a later view already, or are gone.
+    heard_out: BTreeSet<NodeId>,
     known: Known,
 }
 
@@ -133,13 +134,13 @@ impl Node {
         self.report();
     }
 
-    /// Tells the coordinator what this node knows, once it is asked, and nothing is to come of a token manager that goes on. From then on this node takes nothing more of
+    /// Tells the coordinator what this node knows, once it is asked, and nothing is to come of token managers that go on. From then on this node takes nothing more of
     /// the view.
     fn report(&mut self) {
         let Some(change) = &self.change else { return };
         let Some(coordinator) = change.coordinator() else { return };
         let is_asked = coordinator == self.config.me || self.asked == Some((coordinator, change.view));
-        if change.has_reported || !is_asked || !self.has_heard_manager_out(&change.topology) {
+        if change.has_reported || !is_asked || !self.has_heard_managers_out(&change.topology) {
             return;
         }
         self.is_frozen = true;
@@ -157,22 +158,29 @@ impl Node {
         }
     }
 
-    fn has_heard_manager_out(&self, next: &Topology) -> bool {
-        let manager = self.outgoing.manager().node;
-        let goes_on = next.switches().iter().any(|switch| switch.manager == manager);
-        !goes_on || self.left.is_complete
+    /// Whether each token manager of the view that goes on has told what it knew. All of them: what is on its way between two switches one of those that it has passed
+    /// still knows.
+    fn has_heard_managers_out(&self, next: &Topology) -> bool {
+        let goes_on = |manager: &NodeId| next.switches().iter().any(|switch| switch.manager == *manager);
+        let present = self.config.isonet.topology().switches().iter().map(|switch| switch.manager);
+        present.filter(goes_on).all(|manager| self.left.heard_out.contains(&manager))
     }
 
-    /// Whether this node's token manager says that it has begun a later view: nothing more is to come of it in this one.
+    fn is_manager(&self, peer: Address) -> bool {
+        let switches = self.config.isonet.topology().switches();
+        peer.port == PORT_TOKEN_MANAGER && switches.iter().any(|switch| switch.manager == peer.node)
+    }
+
+    /// Whether a token manager says that it has begun a later view: nothing more is to come of it in this one.
     pub(super) fn says_left(&self, from: Address, frame: Frame<'_>) -> bool {
         let is_later = crate::codec::view_of(frame).is_some_and(|view| view > self.fence.view);
-        frame.kind == crate::codec::FAREWELL && from == self.outgoing.manager() && is_later
+        frame.kind == crate::codec::FAREWELL && self.is_manager(from) && is_later
     }
 
-    /// A peer is gone: if it is the token manager, nothing is to come of it.
+    /// A peer is gone: if it is a token manager, nothing is to come of it.
     pub(super) fn lose_manager(&mut self, peer: Address) {
-        if peer == self.outgoing.manager() {
-            self.left.is_complete = true;
+        if self.is_manager(peer) {
+            self.left.heard_out.insert(peer.node);
             self.report();
         }
     }
@@ -208,7 +216,7 @@ impl Node {
             // A manager of this view has left an earlier one, which is over here.
             return Ok(());
         }
-        if from != self.outgoing.manager() {
+        if !self.is_manager(from) {
             return Err(Broken);
         }
         for ordered in farewell.known {
@@ -216,7 +224,9 @@ impl Node {
                 return Err(Broken);
             }
         }
-        self.left.is_complete |= farewell.is_complete;
+        if farewell.is_complete {
+            self.left.heard_out.insert(from.node);
+        }
         self.report();
         Ok(())
     }
@@ -230,6 +240,10 @@ impl Node {
         let Cut { next, step, .. } = Cut::decode_all(body).map_err(|_| Broken)?;
         if from.port != PORT_ISOTACH || from.node == self.config.me || !self.is_node(from.node) {
             return Err(Broken);
+        }
+        if step == CutStep::Begun {
+            // It answers a question of the view before, which is over here, too, by this very frame.
+            return Ok(());
         }
         if step == CutStep::Gather {
             // Who is behind may still ask for a view that is given up.
@@ -316,7 +330,7 @@ impl Node {
             self.refuse_view(token, refusal);
             return false;
         }
-        self.held = Some(Held { view: change.view, topology: change.topology.clone(), prefix });
+        self.held.push(Held { view: change.view, topology: change.topology.clone(), prefix });
         true
     }
 
@@ -331,18 +345,26 @@ impl Node {
         Ok(())
     }
 
-    /// Whether a frame says that somebody has begun the view whose beginning this node holds: then all who are left hold it.
-    pub(super) fn says_begun(&self, from: Address, frame: Frame<'_>) -> bool {
+    /// Whether a frame says that somebody has begun a view whose beginning this node holds: then all who are left hold it. It may hold a later one, too. That
+    /// begins when all of its nodes hold it, and one of them that has begun an earlier view will not: then the later one is given up. If others say so, it may have begun.
+    pub(super) fn says_begun(&mut self, from: Address, frame: Frame<'_>) -> bool {
         let view = crate::codec::view_of(frame);
-        let is_of_held = self.held.as_ref().is_some_and(|held| view == Some(held.view));
-        is_of_held && from.port == PORT_ISOTACH && self.is_node(from.node)
+        let Some(at) = self.held.iter().position(|held| view == Some(held.view)) else { return false };
+        let is_of = |later: &Held| later.topology.switch_of(from.node).is_some();
+        let is_peer = from.port == PORT_ISOTACH && self.is_node(from.node);
+        let is_said = is_peer && self.held[at + 1..].iter().all(is_of);
+        if is_said {
+            self.held.truncate(at + 1);
+        }
+        is_said
     }
 
     /// A node asks or tells for a view that is another than the present one: who is behind is told which has begun, and this node learns it if it was left behind.
     pub(super) fn cut_elsewhere(&mut self, from: Address, body: &[u8]) {
         let Ok(Cut { view, step, .. }) = Cut::decode_all(body) else { return };
         let is_peer = from.port == PORT_ISOTACH && self.is_node(from.node);
-        if is_peer && step == CutStep::Gather && view < self.fence.view {
+        let asks = matches!(step, CutStep::Gather | CutStep::Prefix { .. });
+        if is_peer && asks && view < self.fence.view {
             self.say(from.node, CutStep::Begun);
         }
         if step == CutStep::Begun && view > self.fence.view {
@@ -356,7 +378,8 @@ impl Node {
     /// Begins the view that all who are left can begin, and takes what came early.
     pub(super) fn begin_held(&mut self, out: &mut dyn Outbox) {
         self.is_agreed = false;
-        let Some(held) = self.held.take() else { return };
+        let Some(held) = self.held.pop() else { return };
+        self.held.clear();
         let is_coordinator =
             self.change.as_ref().is_some_and(|change| change.coordinator() == Some(self.config.me));
         if let Err(node) = self.execute_prefix(&held.prefix) {

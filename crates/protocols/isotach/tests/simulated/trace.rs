@@ -128,7 +128,10 @@ impl Trace {
                         stamp(&ordered)
                     ));
                 }
-                Witnessed::Executed { .. } | Witnessed::Lost { .. } | Witnessed::Completed { .. } => {}
+                Witnessed::Executed { .. }
+                | Witnessed::Received { .. }
+                | Witnessed::Lost { .. }
+                | Witnessed::Completed { .. } => {}
             }
         }
     }

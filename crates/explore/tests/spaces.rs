@@ -11,9 +11,9 @@ const BUDGET: u64 = 1_000;
 const NEAR: [(&str, u64); 5] = [
     ("answered-before-it-came", 89_000),
     ("lost-log-votes", 20_000),
-    ("put-not-fenced", 3_500),
+    ("put-not-fenced", 7_000),
     ("lock-not-held", 5_000),
-    ("part-done-at-lock", 3_500),
+    ("part-done-at-lock", 56_000),
 ];
 
 fn options(defect: Defect) -> Options {

@@ -289,12 +289,7 @@ impl Asking<'_> {
     }
 
     fn replace(&mut self) -> OwnedFrame {
-        let (of, mut puts, (wait, waits)) = (self.pattern(), self.puts(), self.wait());
-        if self.placement == Placement::Managers {
-            // It is one manager's.
-            let ((first, _), others) = puts.split_first_mut().expect("it puts something");
-            others.iter_mut().for_each(|(partition, _)| *partition = *first);
-        }
+        let (of, puts, (wait, waits)) = (self.pattern(), self.puts(), self.wait());
         let tuples: Vec<Tuple> = puts.iter().copied().map(stored).collect();
         let template = &template(of);
         let request = space::Request::Replace { wait, template, tuples: &tuples, expiries: &[] };

@@ -22,7 +22,7 @@ enum Place {
     Space(OfSpace),
 }
 
-static ROWS: [Row; 32] = [
+static ROWS: [Row; 35] = [
     Row("answered-before-sync", Placement::Logged, Place::Log(OfLog::AnsweredBeforeSync)),
     Row("lost-while-written-anew", Placement::Logged, Place::Log(OfLog::LostWhileWrittenAnew)),
     Row("answers-forgotten", Placement::Logged, Place::Clients(OfClients::AnswersForgotten)),
@@ -59,6 +59,9 @@ static ROWS: [Row; 32] = [
     Row("part-done-at-lock", Placement::Managers, Place::Space(OfSpace::PartDoneAtLock)),
     Row("part-not-given-up", Placement::Managers, Place::Space(OfSpace::PartNotGivenUp)),
     Row("parts-not-fenced", Placement::Managers, Place::Space(OfSpace::PartsNotFenced)),
+    Row("sought-before-still", Placement::Managers, Place::Space(OfSpace::SoughtBeforeStill)),
+    Row("select-takes-all", Placement::Managers, Place::Space(OfSpace::SelectTakesAll)),
+    Row("ring-not-heard", Placement::Managers, Place::Space(OfSpace::RingNotHeard)),
 ];
 
 impl Defect {

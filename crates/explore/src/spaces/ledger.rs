@@ -272,12 +272,6 @@ impl Ledger {
             {
                 return Ok(None);
             }
-            // What no one of several managers can do.
-            (Act::Replace { .. } | Act::Query { .. }, Answer::Error(refusal))
-                if refusal.code == Code::BadValue =>
-            {
-                return Ok(None);
-            }
             (_, answer) => return Err(answer),
         }
         Ok(Some(act))

@@ -172,6 +172,60 @@ fn transfers_between_managers_are_never_seen_half_way() {
     assert!(measured(&server, "quintet_manager_commits") > 5, "some accounts are at several managers");
 }
 
+/// Jobs and the word to stop are among signatures that are at several managers; each job that is selected is replaced by a result elsewhere.
+#[test]
+fn a_select_and_a_replacement_go_over_several_managers() {
+    const JOBS: i64 = 30;
+    let dir = TempDir::new().unwrap();
+    let address: LinkAddress = format!("shm:{}", dir.join("space").display()).parse().unwrap();
+    let server = Server::start(address.clone(), &config(3)).unwrap();
+    let space = lab(&address).space();
+    // The last ones nobody puts: with them there are always some at several.
+    let templates = [
+        template!["stop"],
+        template!["job", ?i64],
+        template![?i64, "urgent"],
+        template![?i8],
+        template![?i16],
+        template![?f32],
+        template![?bool],
+        template![?i8, ?i8],
+        template![?i16, ?i16],
+        template![?f32, ?f32],
+    ];
+    assert_eq!(space.select_if(&templates).unwrap(), None);
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                let space = lab(&address).space();
+                loop {
+                    let (which, tuple) = space.select(&templates).unwrap();
+                    if which == 0 {
+                        return space.out(tuple).unwrap();
+                    }
+                    let mut values = tuple.values().iter();
+                    let number = values.find_map(|value| i64::try_from(value.clone()).ok()).unwrap();
+                    space.out(tuple!["begun", number]).unwrap();
+                    let result = [tuple!["result", number, 0.5], tuple![number as f64]];
+                    space.replace(&template!["begun", number], &result).unwrap();
+                }
+            });
+        }
+        for number in 0..JOBS / 2 {
+            space.out(tuple!["job", number]).unwrap();
+            space.out(tuple![number + JOBS / 2, "urgent"]).unwrap();
+        }
+        for number in 0..JOBS {
+            space.take(&template!["result", number, ?f64]).unwrap();
+            assert!(space.take_if(&template![number as f64]).unwrap().is_some(), "both are there at once");
+        }
+        space.out(tuple!["stop"]).unwrap();
+    });
+    let state = space.status().unwrap();
+    assert_eq!((state.tuples, state.waiters, state.hidden), (1, 0, 0), "the word to stop");
+    assert!(measured(&server, "quintet_manager_commits") > 30, "each select asks several managers");
+}
+
 #[test]
 fn what_several_managers_cannot_be_is_said() {
     let dir = TempDir::new().unwrap();

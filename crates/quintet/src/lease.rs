@@ -5,6 +5,7 @@ use crate::heartbeat::Renewal;
 use crate::pending::Pending;
 use crate::trace::begin_task;
 use crate::{Error, Lab, Tuple};
+use quintet_contract::Span;
 use quintet_runtime::Slice;
 use quintet_tuple_space::{Attempt, Request, SpaceNumber};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -64,12 +65,45 @@ impl Lease {
     /// # Errors
     /// It could not be sent; then the tuple has returned to the space.
     pub fn begin_acknowledge(self, results: &[Tuple]) -> Result<Acknowledgement, Error> {
-        let ack = Request::Ack {
-            lease: self.granted.attempt.lease,
-            deadline: None,
-            tuples: results,
-            expiries: &[],
-        };
+        self.begin_with(results, &[])
+    }
+
+    /// As [`Lease::acknowledge`]; `expires_in` after they were put the results leave by themselves, unless somebody has taken them by then: see
+    /// [`Space::out_for`](crate::Space::out_for).
+    ///
+    /// ```
+    /// use quintet::{Lab, template, tuple};
+    /// use std::time::Duration;
+    ///
+    /// let space = Lab::embedded().space();
+    /// space.out(tuple!["ask for the price", 7i64])?;
+    /// let asked = space.lease(&template!["ask for the price", ?i64], None)?;
+    /// asked.acknowledge_for(&[tuple!["price", 7i64, 1.25]], Duration::from_secs(60))?;
+    /// assert!(space.read_if(&template!["price", 7i64, ?f64])?.is_some());
+    /// # Ok::<(), quintet::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Lease::acknowledge`].
+    pub fn acknowledge_for(self, results: &[Tuple], expires_in: Duration) -> Result<(), Error> {
+        self.begin_acknowledge_for(results, expires_in)?.finish()
+    }
+
+    /// Begins [`Lease::acknowledge_for`], as [`Lease::begin_acknowledge`].
+    ///
+    /// # Errors
+    /// As [`Lease::begin_acknowledge`].
+    pub fn begin_acknowledge_for(
+        self,
+        results: &[Tuple],
+        expires_in: Duration,
+    ) -> Result<Acknowledgement, Error> {
+        self.begin_with(results, &vec![Some(expires_in.into()); results.len()])
+    }
+
+    fn begin_with(self, results: &[Tuple], expiries: &[Option<Span>]) -> Result<Acknowledgement, Error> {
+        let lease = self.granted.attempt.lease;
+        let ack = Request::Ack { lease, deadline: None, tuples: results, expiries };
         Ok(Acknowledgement { pending: Pending::begin(&self.lab, self.space, &ack)?, held: Held::Lease(self) })
     }
 

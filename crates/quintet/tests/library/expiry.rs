@@ -39,6 +39,24 @@ fn what_a_group_or_a_replacement_puts_may_expire() {
 }
 
 #[test]
+fn the_results_of_a_lease_may_expire() {
+    let space = Lab::embedded().space();
+    let results = [tuple!["result", 1i64], tuple!["result", 2i64]];
+    let lease = || {
+        space.out(tuple!["task"]).expect("there is room");
+        space.lease(&template!["task"], None).expect("it is there")
+    };
+    lease().acknowledge_for(&results, LONG).expect("it is held");
+    lease().acknowledge(&results).expect("it is held");
+    let expires: Vec<bool> = space.list(None).map(|row| row.expect("a row").expires_in.is_some()).collect();
+    assert_eq!(expires, [true, true, false, false]);
+    let mut events = space.watch(Some(&template!["result", ?i64]), Since::Now).expect("it can be watched");
+    lease().acknowledge_for(&results[..1], SHORT).expect("it is held");
+    let mut changes = || events.next().expect("it goes on").expect("the space is there").change;
+    assert_eq!([changes(), changes()], [Change::Put, Change::Expired]);
+}
+
+#[test]
 fn what_expired_does_not_come_back_with_a_log_and_what_did_not_has_its_time_still() {
     let folder = TempDir::new().expect("a temporary directory");
     let (socket, log) = (folder.join("space"), folder.join("log"));

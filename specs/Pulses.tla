@@ -5,9 +5,9 @@
 (* what all receivers have, pass tokens to the managers beside them, and   *)
 (* tell their nodes what they execute in the pulses that have ended.       *)
 (*                                                                         *)
-(* Parts and acknowledgements may overtake each other here, which links of *)
-(* the product do not let happen; announcements, tokens and markers may    *)
-(* not. Nothing fails: see ViewChange.                                     *)
+(* Acknowledgements may overtake each other here, which links of the       *)
+(* product do not let happen; all else may not. Nothing fails: see         *)
+(* ViewChange.                                                             *)
 (***************************************************************************)
 EXTENDS Integers, Sequences, FiniteSets
 
@@ -27,7 +27,8 @@ VARIABLES
     acks,       \* <<receiver, sender, rank>>: words to the sender's manager that a part has come, under way.
     announces,  \* From each node to its manager: ranks, under way.
     waiting,    \* At its manager: ranks of each node that were announced and not stamped.
-    has,        \* At managers: acknowledgements that have come.
+    has,        \* At managers: acknowledgements that have come, of what was not stamped.
+    ahead,      \* At managers: <<receiver, sender, rank>>, what was stamped before its only receiver has said that it has it (decision 70).
     stamped,    \* Of each node: the pulse that was stamped last.
     clock,      \* The pulse of each manager: the number of its last token.
     wanted,     \* The pulse up to which it goes.
@@ -40,7 +41,7 @@ VARIABLES
     executed    \* Of each node: those that it has executed.
 
 ofNodes == <<rank, sent, parts, held, told, executed>>
-ofManagers == <<waiting, has, stamped, clock, wanted, got, carry, calendar>>
+ofManagers == <<waiting, has, ahead, stamped, clock, wanted, got, carry, calendar>>
 links == <<acks, announces, tokens, markers>>
 pulseVars == <<ofNodes, ofManagers, links>>
 
@@ -94,6 +95,7 @@ PulseInit ==
     /\ announces = [n \in Node |-> <<>>]
     /\ waiting = [n \in Node |-> <<>>]
     /\ has = {}
+    /\ ahead = {}
     /\ stamped = [n \in Node |-> 0]
     /\ clock = [m \in Manager |-> 0]
     /\ wanted = [m \in Manager |-> 0]
@@ -120,7 +122,7 @@ Submit(n, r, to) ==
     /\ UNCHANGED <<held, told, executed, acks, tokens, markers, ofManagers>>
 
 TakePart(t, n, r) ==
-    /\ <<t, n, r>> \in parts
+    /\ <<t, n, r>> \in parts /\ \A q \in 1..(r - 1) : <<t, n, q>> \notin parts
     /\ parts' = parts \ {<<t, n, r>>}
     /\ held' = [held EXCEPT ![t] = @ \cup {<<n, r>>}]
     /\ acks' = acks \cup {<<t, n, r>>}
@@ -147,27 +149,34 @@ TakeAnnounce(n) ==
     /\ announces[n] # <<>>
     /\ waiting' = [waiting EXCEPT ![n] = Append(@, Head(announces[n]))]
     /\ announces' = [announces EXCEPT ![n] = Tail(@)]
-    /\ UNCHANGED <<ofNodes, has, stamped, clock, wanted, got, carry, calendar, acks, tokens, markers>>
+    /\ UNCHANGED <<ofNodes, has, ahead, stamped, clock, wanted, got, carry, calendar, acks, tokens, markers>>
 
 TakeAck(t, n, r) ==
     /\ <<t, n, r>> \in acks
     /\ acks' = acks \ {<<t, n, r>>}
-    /\ has' = has \cup {<<t, n, r>>}
+    /\ IF <<t, n, r>> \in ahead
+       THEN ahead' = ahead \ {<<t, n, r>>} /\ has' = has
+       ELSE has' = has \cup {<<t, n, r>>} /\ ahead' = ahead
     /\ UNCHANGED <<ofNodes, waiting, stamped, clock, wanted, got, carry, calendar, announces, tokens, markers>>
 
-(* Whether all receivers have their parts of what node n announced first. *)
-IsStable(n) ==
+Missing(n, r) == {t \in To(<<n, r>>) \ {n} : <<t, n, r>> \notin has}
+
+(* Whether what node n announced first can be stamped: all receivers have it, or its only one is at this switch. While another one's only receiver *)
+(* may lack that, those for others wait.                                                                                                           *)
+MayStamp(n) ==
     /\ waiting[n] # <<>>
-    /\ LET r == Head(waiting[n]) IN
-        \/ Mistake = "stamped-before-received"
-        \/ \A t \in To(<<n, r>>) \ {n} : <<t, n, r>> \in has
+    /\ LET r == Head(waiting[n])
+           to == To(<<n, r>>)
+           isForOne == Cardinality(to) = 1 /\ \A t \in to : SwitchOf[t] = SwitchOf[n]
+       IN /\ Mistake = "stamped-before-received" \/ Missing(n, r) = {} \/ isForOne
+          /\ Mistake = "stamped-ahead" \/ \A one \in ahead : one[2] = n => to = {one[1]}
 
 Farthest(n, r) ==
     IF Mistake = "nearest-distance" THEN 1
     ELSE MaxOf({Hops[<<SwitchOf[n], SwitchOf[t]>>] + 1 : t \in To(<<n, r>>)})
 
 Stamp(n) ==
-    /\ IsStable(n)
+    /\ MayStamp(n)
     /\ LET r == Head(waiting[n])
            m == SwitchOf[n]
            pulse == Max(stamped[n], clock[m] + Farthest(n, r))
@@ -179,6 +188,7 @@ Stamp(n) ==
                 IF pair[1] # m THEN carry[pair]
                 ELSE carry[pair] \cup With({stamp}, LAMBDA far : Leads(m, pair[2], far))]
           /\ has' = {one \in has : <<one[2], one[3]>> # <<n, r>>}
+          /\ ahead' = ahead \cup {<<t, n, r>> : t \in (IF Cardinality(To(<<n, r>>)) = 1 THEN Missing(n, r) ELSE {})}
     /\ waiting' = [waiting EXCEPT ![n] = Tail(@)]
     /\ UNCHANGED <<ofNodes, clock, got, links>>
 
@@ -196,7 +206,7 @@ EndPulse(m) ==
           /\ markers' = [n \in Node |->
                 IF SwitchOf[n] # m THEN markers[n]
                 ELSE markers[n] \o Sorted({s \in due : n \in To(Isochron(s))})]
-    /\ UNCHANGED <<ofNodes, waiting, has, stamped, wanted, got, acks, announces>>
+    /\ UNCHANGED <<ofNodes, waiting, has, ahead, stamped, wanted, got, acks, announces>>
 
 TakeToken(m, o) ==
     /\ tokens[<<o, m>>] # <<>>
@@ -209,7 +219,7 @@ TakeToken(m, o) ==
                 IF pair[1] # m \/ pair[2] = o THEN carry[pair]
                 ELSE carry[pair] \cup With(token.entries, LAMBDA far : Leads(m, pair[2], far))]
     /\ tokens' = [tokens EXCEPT ![<<o, m>>] = Tail(@)]
-    /\ UNCHANGED <<ofNodes, waiting, has, stamped, clock, acks, announces, markers>>
+    /\ UNCHANGED <<ofNodes, waiting, has, ahead, stamped, clock, acks, announces, markers>>
 
 -----------------------------------------------------------------------------
 Works ==
@@ -260,8 +270,13 @@ Causal ==
 (* The pulses of neighbours differ by one at most. *)
 InStep == \A pair \in Joined : clock[pair[1]] - clock[pair[2]] \in -1..1
 
-(* What a marker names is with its receiver, so that nobody's end can take it away: safe delivery. *)
-Safe == \A n \in Node : \A s \in Range(told[n]) : IsHere(n, Isochron(s))
+(* What a marker names is with its receiver, so that nobody's end can take it away: safe delivery. Or that is its only receiver. *)
+Safe == \A n \in Node : \A s \in Range(told[n]) : IsHere(n, Isochron(s)) \/ To(Isochron(s)) = {n}
+
+(* What was executed follows from nothing that can be lost: all earlier ones of its sender are with their receivers. *)
+NothingBehindALoss ==
+    \A n \in Node : \A s \in Range(executed[n]) : \A r \in 1..(s[3] - 1) :
+        <<s[2], r>> \in DOMAIN sent => \A t \in To(<<s[2], r>>) : IsHere(t, <<s[2], r>>)
 
 (* Under fairness all is done in the end, and stays so: tokens come to rest. *)
 Progress == <>[](Done /\ ~ENABLED Works)

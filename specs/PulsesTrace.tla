@@ -28,10 +28,10 @@ IsStep(s) ==
       [] s.step = "marker"    -> markers[s.node] # <<>> /\ Head(markers[s.node]) = s.stamp /\ TakeMarker(s.node)
       [] s.step = "execute"   -> Execute(s.node) /\ executed'[s.node][Len(executed'[s.node])] = s.stamp
 
-(* A manager stamps at once what all receivers have: that is no step of its own in a trace. *)
+(* A manager stamps at once what can be stamped: that is no step of its own in a trace. *)
 TraceNext ==
-    IF \E n \in Node : IsStable(n)
-    THEN Stamp(CHOOSE n \in Node : IsStable(n)) /\ UNCHANGED at
+    IF \E n \in Node : MayStamp(n)
+    THEN Stamp(CHOOSE n \in Node : MayStamp(n)) /\ UNCHANGED at
     ELSE IF at <= Len(Steps) THEN IsStep(Steps[at]) /\ at' = at + 1
     ELSE Done /\ UNCHANGED <<pulseVars, at>>
 

@@ -27,17 +27,17 @@ VARIABLES
     wish,       \* The view that it was told of last.
     left,       \* Of each manager: the view that it is in.
     sentLast,   \* Of <<manager, neighbour>>: what its last two tokens carried.
-    farewell,   \* Of each node: "none", "coming", or "heard", and what is known by it.
+    farewell,   \* Of <<manager, node>>: "none", "coming", or "heard", and what is known by it.
     asked,      \* Of each node: who has asked it what it knows, for which view.
     asks,       \* Of each node: <<view, next>> for which it has asked the others, as their coordinator.
     reported,   \* Of each node: the view for which it has told what it knows; from then on it takes nothing more of its view.
     gathered,   \* Of each coordinator: what each node told, for the view that it wishes.
-    prefix,     \* Of each node: [next, order], the prefix that it holds.
+    prefixes,   \* Of each node: [next, order], the prefixes that it holds, one behind the other.
     holders,    \* Of each coordinator: who holds its prefix.
     out,        \* Nodes that were left behind.
     cuts        \* Frames of view changes under way.
 
-changeVars == <<up, managersUp, views, view, before, wish, left, sentLast, farewell, asked, asks, reported, gathered, prefix,
+changeVars == <<up, managersUp, views, view, before, wish, left, sentLast, farewell, asked, asks, reported, gathered, prefixes,
                 holders, out, cuts>>
 vars == <<pulseVars, changeVars>>
 
@@ -54,6 +54,8 @@ IsQuorum(of, some) ==
 Left(n, v) == views[view[n]].nodes \cap views[v].nodes
 Coordinator(n) == MinOf(Left(n, wish[n]))
 Nothing == [next |-> 0, order |-> <<>>]
+(* The prefix that node n holds last. *)
+Held(n) == IF prefixes[n] = <<>> THEN Nothing ELSE prefixes[n][Len(prefixes[n])]
 NotAsked == [by |-> 0, next |-> 0]
 
 ChangeInit ==
@@ -65,12 +67,12 @@ ChangeInit ==
     /\ wish = [n \in Node |-> 1]
     /\ left = [m \in Manager |-> 1]
     /\ sentLast = [pair \in Joined |-> <<>>]
-    /\ farewell = [n \in Node |-> [is |-> "none", known |-> {}]]
+    /\ farewell = [pair \in Manager \X Node |-> [is |-> "none", known |-> {}]]
     /\ asked = [n \in Node |-> NotAsked]
     /\ asks = [n \in Node |-> <<0, 0>>]
     /\ reported = [n \in Node |-> 0]
     /\ gathered = [n \in Node |-> <<>>]
-    /\ prefix = [n \in Node |-> Nothing]
+    /\ prefixes = [n \in Node |-> <<>>]
     /\ holders = [n \in Node |-> {}]
     /\ out = {}
     /\ cuts = {}
@@ -98,7 +100,7 @@ PulsesWork ==
         /\ sentLast' = [pair \in Joined |->
               IF pair[1] # m THEN sentLast[pair]
               ELSE Append(IF Len(sentLast[pair]) < 2 THEN sentLast[pair] ELSE Tail(sentLast[pair]), carry[pair])]
-        /\ UNCHANGED <<up, managersUp, views, view, before, wish, left, farewell, asked, asks, reported, gathered, prefix,
+        /\ UNCHANGED <<up, managersUp, views, view, before, wish, left, farewell, asked, asks, reported, gathered, prefixes,
                        holders, out, cuts>>
 
 -----------------------------------------------------------------------------
@@ -110,13 +112,13 @@ NodeEnds(n) ==
     /\ n \in up \cap NodesEnd /\ Ended < MostEnds
     /\ up' = up \ {n}
     /\ UNCHANGED <<pulseVars, managersUp, views, view, before, wish, left, sentLast, farewell, asked, asks, reported, gathered,
-                   prefix, holders, out, cuts>>
+                   prefixes, holders, out, cuts>>
 
 ManagerEnds(m) ==
     /\ m \in managersUp \cap ManagersEnd /\ Ended < MostEnds
     /\ managersUp' = managersUp \ {m}
     /\ UNCHANGED <<pulseVars, up, views, view, before, wish, left, sentLast, farewell, asked, asks, reported, gathered,
-                   prefix, holders, out, cuts>>
+                   prefixes, holders, out, cuts>>
 
 (* The membership takes out who has ended. *)
 Decide ==
@@ -126,7 +128,7 @@ Decide ==
        /\ next # last /\ next.nodes # {}
        /\ views' = Append(views, next)
        /\ UNCHANGED <<pulseVars, up, managersUp, view, before, wish, left, sentLast, farewell, asked, asks, reported, gathered,
-                      prefix, holders, out, cuts>>
+                      prefixes, holders, out, cuts>>
 
 MayWish(n, v) == Mistake = "minority-begins" \/ IsQuorum(views[view[n]].nodes, Left(n, v))
 
@@ -137,35 +139,37 @@ Tell(n, v) ==
     /\ wish' = [wish EXCEPT ![n] = v]
     /\ gathered' = [gathered EXCEPT ![n] = <<>>]
     /\ holders' = [holders EXCEPT ![n] = {}]
-    /\ UNCHANGED <<pulseVars, up, managersUp, views, view, before, left, sentLast, farewell, asked, asks, reported, prefix,
+    /\ UNCHANGED <<pulseVars, up, managersUp, views, view, before, left, sentLast, farewell, asked, asks, reported, prefixes,
                    out, cuts>>
 
-(* A manager leaves the view: it tells its nodes what has a place and they were not told, here and on the way to its neighbours. *)
+(* A manager leaves the view: it tells the nodes of all switches what has a place, here and on the way to its neighbours. *)
 TellManager(m, v) ==
     /\ m \in managersUp /\ v > left[m] /\ m \in views[v].managers
     /\ left' = [left EXCEPT ![m] = v]
     /\ LET beside == {pair \in Joined : pair[1] = m}
            carried == UNION {carry[pair] \cup UNION Range(sentLast[pair]) : pair \in beside}
            known == IF Mistake = "farewell-left-out" THEN {} ELSE calendar[m] \cup carried
-       IN farewell' = [n \in Node |->
-            IF SwitchOf[n] = m /\ left[m] = 1 /\ n \in views[v].nodes
-            THEN [is |-> "coming", known |-> known] ELSE farewell[n]]
-    /\ UNCHANGED <<pulseVars, up, managersUp, views, view, before, wish, sentLast, asked, asks, reported, gathered, prefix,
+           hears(n) == n \in views[v].nodes /\ (SwitchOf[n] = m \/ Mistake # "farewell-at-home")
+       IN farewell' = [pair \in Manager \X Node |->
+            IF pair[1] # m \/ left[m] > 1 \/ pair[2] \notin views[v].nodes THEN farewell[pair]
+            ELSE [is |-> "coming", known |-> IF hears(pair[2]) THEN known ELSE {}]]
+    /\ UNCHANGED <<pulseVars, up, managersUp, views, view, before, wish, sentLast, asked, asks, reported, gathered, prefixes,
                    holders, out, cuts>>
 
-(* It comes behind all markers. *)
-TakeFarewell(n) ==
-    /\ Takes(n) /\ markers[n] = <<>> /\ farewell[n].is = "coming"
-    /\ farewell' = [farewell EXCEPT ![n].is = "heard"]
+(* It comes behind all markers of the node's own manager. *)
+TakeFarewell(m, n) ==
+    /\ Takes(n) /\ farewell[<<m, n>>].is = "coming"
+    /\ SwitchOf[n] = m => markers[n] = <<>>
+    /\ farewell' = [farewell EXCEPT ![<<m, n>>].is = "heard"]
     /\ UNCHANGED <<pulseVars, up, managersUp, views, view, before, wish, left, sentLast, asked, asks, reported, gathered,
-                   prefix, holders, out, cuts>>
+                   prefixes, holders, out, cuts>>
 
-(* The node hears that its manager is gone. What that has sent may be lost. *)
-LoseManager(n) ==
-    /\ Takes(n) /\ SwitchOf[n] \notin managersUp /\ farewell[n].is # "heard"
-    /\ farewell' = [farewell EXCEPT ![n] = [is |-> "heard", known |-> {}]]
+(* The node hears that a manager is gone. What that has sent may be lost. *)
+LoseManager(m, n) ==
+    /\ Takes(n) /\ m \notin managersUp /\ farewell[<<m, n>>].is # "heard"
+    /\ farewell' = [farewell EXCEPT ![<<m, n>>] = [is |-> "heard", known |-> {}]]
     /\ UNCHANGED <<pulseVars, up, managersUp, views, view, before, wish, left, sentLast, asked, asks, reported, gathered,
-                   prefix, holders, out, cuts>>
+                   prefixes, holders, out, cuts>>
 
 -----------------------------------------------------------------------------
 (* The cut. *)
@@ -179,31 +183,31 @@ Gather(n) ==
     /\ asks' = [asks EXCEPT ![n] = <<view[n], wish[n]>>]
     /\ cuts' = cuts \cup {Cut("gather", n, o, <<>>) : o \in Left(n, wish[n]) \ {n}}
     /\ UNCHANGED <<pulseVars, up, managersUp, views, view, before, wish, left, sentLast, farewell, asked, reported, gathered,
-                   prefix, holders, out>>
+                   prefixes, holders, out>>
 
-HeardManagerOut(n) ==
-    view[n] > 1 \/ SwitchOf[n] \notin views[wish[n]].managers \/ farewell[n].is = "heard"
+HeardManagersOut(n) ==
+    view[n] > 1 \/ \A m \in views[wish[n]].managers : farewell[<<m, n>>].is = "heard"
 
 Ran(n) == {Isochron(s) : s \in Range(executed[n])}
 
 (* The places that node n was told, and pulse 0 for what it has a part of and no place. *)
 Known(n) ==
     IF view[n] > 1 THEN {}
-    ELSE Range(told[n]) \cup (IF farewell[n].is = "heard" THEN farewell[n].known ELSE {})
+    ELSE Range(told[n]) \cup UNION {farewell[<<m, n>>].known : m \in {m \in Manager : farewell[<<m, n>>].is = "heard"}}
          \cup {<<0, i[1], i[2]>> : i \in held[n] \ Ran(n)}
          \cup {<<0, n, r>> : r \in {r \in 1..rank[n] : <<n, r>> \notin Ran(n)}}
 
 Report(n) ==
     /\ There(n) /\ wish[n] > view[n] /\ reported[n] # wish[n]
     /\ Coordinator(n) = n \/ asked[n] = [by |-> Coordinator(n), next |-> wish[n]]
-    /\ HeardManagerOut(n)
+    /\ HeardManagersOut(n)
     /\ reported' = [reported EXCEPT ![n] = wish[n]]
     /\ IF Coordinator(n) = n
        THEN /\ gathered' = [gathered EXCEPT ![n] = [o \in DOMAIN @ \cup {n} |-> IF o = n THEN Known(n) ELSE @[o]]]
             /\ cuts' = cuts
        ELSE /\ gathered' = gathered
             /\ cuts' = cuts \cup {Cut("report", n, Coordinator(n), Known(n))}
-    /\ UNCHANGED <<pulseVars, up, managersUp, views, view, before, wish, left, sentLast, farewell, asked, asks, prefix,
+    /\ UNCHANGED <<pulseVars, up, managersUp, views, view, before, wish, left, sentLast, farewell, asked, asks, prefixes,
                    holders, out>>
 
 (* What a view executes, of all that is known: an isochron without a place goes directly in front of the next one of its sender that has one, *)
@@ -220,7 +224,7 @@ Compose(n) ==
     /\ DOMAIN gathered[n] = Left(n, wish[n]) /\ holders[n] = {}
     /\ LET order == PrefixOf(UNION {gathered[n][o] : o \in DOMAIN gathered[n]})
            others == IF Mistake = "entry-left-out" /\ order # <<>> THEN SubSeq(order, 1, Len(order) - 1) ELSE order
-       IN /\ prefix' = [prefix EXCEPT ![n] = [next |-> wish[n], order |-> order]]
+       IN /\ prefixes' = [prefixes EXCEPT ![n] = Append(@, [next |-> wish[n], order |-> order])]
           /\ cuts' = cuts \cup {Cut("prefix", n, o, others) : o \in Left(n, wish[n]) \ {n}}
     /\ holders' = [holders EXCEPT ![n] = {n}]
     /\ UNCHANGED <<pulseVars, up, managersUp, views, view, before, wish, left, sentLast, farewell, asked, asks, reported,
@@ -234,34 +238,40 @@ Rest(n, order) ==
              runs == n \in To(Isochron(s)) /\ Isochron(s) \notin Ran(n) /\ IsHere(n, Isochron(s))
          IN (IF runs THEN <<s>> ELSE <<>>) \o Rest(n, Tail(order))
 
-(* Node n begins the view that it holds. A later one that it was told of is next, if enough are left for it. *)
-Begins(n) ==
-    LET v == prefix[n].next
+(* Node n begins a view whose prefix it holds. A later one that it was told of is next, if enough are left for it. *)
+Begins(n, begun) ==
+    LET v == begun.next
         goesOn == wish[n] > v /\ (Mistake = "minority-begins" \/
                                   IsQuorum(views[v].nodes, views[v].nodes \cap views[wish[n]].nodes))
-    IN /\ executed' = [executed EXCEPT ![n] = @ \o Rest(n, prefix[n].order)]
+    IN /\ executed' = [executed EXCEPT ![n] = @ \o Rest(n, begun.order)]
        /\ view' = [view EXCEPT ![n] = v]
        /\ before' = [before EXCEPT ![n] = view[n]]
        /\ wish' = [wish EXCEPT ![n] = IF goesOn THEN @ ELSE v]
        /\ asked' = [asked EXCEPT ![n] = NotAsked]
        /\ reported' = [reported EXCEPT ![n] = 0]
        /\ gathered' = [gathered EXCEPT ![n] = <<>>]
-       /\ prefix' = [prefix EXCEPT ![n] = Nothing]
+       /\ prefixes' = [prefixes EXCEPT ![n] = <<>>]
        /\ holders' = [holders EXCEPT ![n] = {}]
        /\ cuts' = cuts \cup {[kind |-> "begun", from |-> n, to |-> o, view |-> v, next |-> v, body |-> <<>>] :
                              o \in (IF n = Coordinator(n) THEN views[v].nodes \ {n} ELSE {})}
     /\ UNCHANGED <<rank, sent, parts, held, told, ofManagers, links, up, managersUp, views, left, sentLast, farewell, asks, out>>
 
 AllHold(n) ==
-    /\ There(n) /\ prefix[n].next # 0 /\ wish[n] = prefix[n].next /\ Coordinator(n) = n
+    /\ There(n) /\ Held(n).next # 0 /\ wish[n] = Held(n).next /\ Coordinator(n) = n
     /\ Mistake = "begun-before-held" \/ holders[n] = Left(n, wish[n])
-    /\ Begins(n)
+    /\ Begins(n, Held(n))
+
+(* Whether a frame says that somebody has begun the view of the i-th prefix that node n holds, who is in the views of all behind that: they wait for *)
+(* that node and will never begin.                                                                                                                  *)
+SaysBegun(cut, n, i) ==
+    /\ cut.to = n /\ cut.view = prefixes[n][i].next /\ cut.from \in views[view[n]].nodes
+    /\ \A j \in (i + 1)..Len(prefixes[n]) : cut.from \in views[prefixes[n][j].next].nodes
 
 (* Whoever holds a view begins it as soon as somebody says something in it. *)
 HearsBegun(n) ==
-    /\ There(n) /\ prefix[n].next # 0
-    /\ \E cut \in cuts : cut.to = n /\ cut.view = prefix[n].next /\ cut.from \in views[view[n]].nodes
-    /\ Begins(n)
+    /\ There(n)
+    /\ \E i \in 1..Len(prefixes[n]) : /\ \E cut \in cuts : SaysBegun(cut, n, i)
+                                      /\ Begins(n, prefixes[n][i])
 
 IsLate(cut) == cut.view < view[cut.to]
 
@@ -269,21 +279,22 @@ TakeCut(cut) ==
     LET n == cut.to IN
     /\ cut \in cuts /\ There(n)
     /\ cut.kind # "begun" => cut.view <= view[n]
-    /\ cut.view # prefix[n].next
+    /\ \A i \in 1..Len(prefixes[n]) : ~SaysBegun(cut, n, i)
     /\ LET rest == cuts \ {cut}
            is(kind) == cut.kind = kind /\ cut.view = view[n]
            isOfWish == cut.next = wish[n] /\ wish[n] > view[n]
            isTold == is("report") /\ isOfWish /\ Coordinator(n) = n
            isOrder == is("prefix") /\ isOfWish /\ Coordinator(n) = cut.from /\ reported[n] = wish[n]
            isHeld == is("held") /\ isOfWish /\ Coordinator(n) = n /\ holders[n] # {}
-           isBehind == cut.kind = "gather" /\ IsLate(cut) /\ cut.from \in views[view[n]].nodes
+           isBehind == cut.kind \in {"gather", "prefix"} /\ IsLate(cut) /\ cut.from \in views[view[n]].nodes
        IN /\ asked' = IF is("gather") /\ asked[n].next <= cut.next
                       THEN [asked EXCEPT ![n] = [by |-> cut.from, next |-> cut.next]] ELSE asked
           /\ gathered' = IF isTold
                          THEN [gathered EXCEPT ![n] = [o \in DOMAIN @ \cup {cut.from} |->
                                                        IF o = cut.from THEN cut.body ELSE @[o]]]
                          ELSE gathered
-          /\ prefix' = IF isOrder THEN [prefix EXCEPT ![n] = [next |-> cut.next, order |-> cut.body]] ELSE prefix
+          /\ prefixes' = IF isOrder THEN [prefixes EXCEPT ![n] = Append(@, [next |-> cut.next, order |-> cut.body])]
+                        ELSE prefixes
           /\ holders' = IF isHeld THEN [holders EXCEPT ![n] = @ \cup {cut.from}] ELSE holders
           /\ out' = IF cut.kind = "begun" /\ cut.view > view[n] /\ wish[n] > view[n] /\ wish[n] <= cut.view
                     THEN out \cup {n} ELSE out
@@ -297,7 +308,8 @@ TakeCut(cut) ==
 ChangeWorks ==
     \/ Decide
     \/ \E v \in 2..Len(views) : (\E n \in Node : Tell(n, v)) \/ (\E m \in Manager : TellManager(m, v))
-    \/ \E n \in Node : \/ TakeFarewell(n) \/ LoseManager(n) \/ Gather(n) \/ Report(n) \/ Compose(n)
+    \/ \E m \in Manager, n \in Node : TakeFarewell(m, n) \/ LoseManager(m, n)
+    \/ \E n \in Node : \/ Gather(n) \/ Report(n) \/ Compose(n)
                        \/ AllHold(n) \/ HearsBegun(n)
     \/ \E cut \in cuts : TakeCut(cut)
 
@@ -342,7 +354,7 @@ Inherited ==
 (* Whoever has begun a view: all others of the one before that are in it hold what it executes, or have begun as well. *)
 HeldByAll ==
     \A n \in Begun : Len(views) = view[n] =>
-        \A o \in views[before[n]].nodes \cap views[view[n]].nodes : view[o] = view[n] \/ prefix[o].next = view[n]
+        \A o \in views[before[n]].nodes \cap views[view[n]].nodes : view[o] = view[n] \/ Held(o).next = view[n]
 
 (* A node that begins a view has a quorum of the one before with it. *)
 NoMinorityBegins ==
@@ -350,5 +362,5 @@ NoMinorityBegins ==
 
 (* What is in a prefix that a node holds can be executed there: no part is missing. *)
 NothingLacks ==
-    \A n \in Node : \A s \in Range(prefix[n].order) : n \in To(Isochron(s)) => IsHere(n, Isochron(s))
+    \A n \in Node : \A s \in Range(Held(n).order) : n \in To(Isochron(s)) => IsHere(n, Isochron(s))
 =============================================================================

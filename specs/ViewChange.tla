@@ -190,10 +190,11 @@ HeardManagersOut(n) ==
 
 Ran(n) == {Isochron(s) : s \in Range(executed[n])}
 
-(* The places that node n was told, and pulse 0 for what it has a part of and no place. *)
+(* The places that node n was told, those of what it holds for a next view, and pulse 0 for what it has a part of and no place. *)
 Known(n) ==
     IF view[n] > 1 THEN {}
     ELSE Range(told[n]) \cup UNION {farewell[<<m, n>>].known : m \in {m \in Manager : farewell[<<m, n>>].is = "heard"}}
+         \cup (IF Mistake = "held-forgotten" THEN {} ELSE UNION {Range(prefixes[n][i].order) : i \in 1..Len(prefixes[n])})
          \cup {<<0, i[1], i[2]>> : i \in held[n] \ Ran(n)}
          \cup {<<0, n, r>> : r \in {r \in 1..rank[n] : <<n, r>> \notin Ran(n)}}
 

@@ -1,6 +1,8 @@
 //! Random nodes on random trees of switches, with random delays, full links and programs: whatever happens, isochrons are what they promise.
 #![cfg(feature = "seeded-defects")]
 
+#[path = "simulated/by_hand.rs"]
+mod by_hand;
 #[path = "simulated/found.rs"]
 mod found;
 #[path = "simulated/members.rs"]

@@ -202,7 +202,9 @@ impl Node {
         let lacked: BTreeSet<Ordered> =
             self.order.iter().filter(|next| !self.is_here(next)).copied().collect();
         let told = self.told.all().filter(|ordered| !lacked.contains(ordered));
-        for ordered in told.chain(executed).chain(own).chain(arrived) {
+        // Who has begun a view whose beginning this node holds may have executed this, and be gone.
+        let held = self.held.iter().flat_map(|held| &held.prefix).copied();
+        for ordered in told.chain(executed).chain(held).chain(own).chain(arrived) {
             // A manager that says two things of one isochron is believed the first.
             let _ = known.add(ordered);
         }

@@ -216,6 +216,22 @@ impl Net {
         true
     }
 
+    pub(crate) fn is_never_full(&mut self) {
+        self.refused_per_million = 0;
+    }
+
+    /// The next frame of one for another arrives. False if there is none.
+    pub(crate) fn deliver(&mut self, from: Address, to: Address, random: &mut Random) -> bool {
+        let Some(frame) = self.links.get_mut(&(from, to)).and_then(VecDeque::pop_front) else { return false };
+        self.give(to, Input::Frame(from, frame.borrow()), random);
+        true
+    }
+
+    /// What somebody has sent, and has not arrived, is lost.
+    pub(crate) fn lose_from(&mut self, sender: Address) {
+        self.links.retain(|(from, _), _| *from != sender);
+    }
+
     /// Two nodes cannot reach each other any more, and hear of that.
     pub(crate) fn part(&mut self, one: NodeId, other: NodeId) {
         for (from, to) in [(one, other), (other, one)] {

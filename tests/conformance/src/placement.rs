@@ -295,13 +295,13 @@ fn of_several_managers(behaviour: &Behaviour) -> Option<String> {
     if behaviour.watches() {
         return Some("a space with several managers is not watched".to_owned());
     }
-    let is_of_several = behaviour.operations().any(|operation| {
+    let mut chooses = behaviour.operations().filter(|operation| operation.verb.starts_with("select"));
+    let is_of_several = chooses.any(|operation| {
         let mut types = operation.fields.iter().map(Fields::types);
         types.next().is_some_and(|first| types.any(|other| other != first))
     });
-    is_of_several.then(|| {
-        "tuples of different types may belong to several managers, which are not one instant".to_owned()
-    })
+    is_of_several
+        .then(|| "a select whose templates are of several managers gets the oldest of one of them".to_owned())
 }
 
 pub(crate) fn limited(space: SpaceConfig, limits: &Limits) -> SpaceConfig {

@@ -1,7 +1,7 @@
 //! One manager's part of a select whose templates are of several managers, or of a replacement whose tuples are.
 //!
 //! It waits as one who waits for a tuple, but is given none: what comes rings up the manager that brings the parts together. That one has all stand still,
-//! looks in each for the oldest match, and has the part with the oldest of all answer the client. So exactly one of the templates gets a tuple, or none of
+//! looks in each for the oldest match, and has the part whose match has the lowest age answer the client. So exactly one of the templates gets a tuple, or none of
 //! them had one at that instant. (docs/design/0061.)
 
 use super::room::{Account, Size};

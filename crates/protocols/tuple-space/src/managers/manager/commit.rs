@@ -317,7 +317,7 @@ impl Manager {
         }
     }
 
-    /// All stand still for a select or a replacement: the manager with the oldest match answers it.
+    /// All stand still for a select or a replacement: the manager whose match has the lowest age answers it. Ages of two managers say nothing of which was put first.
     fn choose(&mut self, now: Time, part: u64, asked: Vec<u8>, found: Vec<Found>, out: &mut dyn Outbox) {
         let managers = core::iter::once(self.me).chain(asked.iter().copied());
         let ages = managers.zip(&found).filter_map(|(manager, found)| Some((found.age?, manager)));

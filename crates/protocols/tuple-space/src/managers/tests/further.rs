@@ -89,7 +89,7 @@ fn alternatives() -> [Template; 3] {
 }
 
 #[test]
-fn a_select_at_several_managers_takes_the_oldest_of_all_and_says_which() {
+fn a_select_at_several_managers_takes_one_of_the_lowest_age_and_says_which() {
     let mut network = network(2);
     let templates = alternatives();
     assert_eq!(network.call(1, &select(&templates, Wait::AtOnce)), Some(Answer::NoMatch));

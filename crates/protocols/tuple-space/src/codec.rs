@@ -38,7 +38,7 @@
 //! | [`MORE`] | what is asked for u8, and the rest: see `more.rs` | [`EVENTS`], or [`TOLD`] that what is asked for is kept no more |
 //! | [`SPACES`] | what is asked of the named spaces: see `spaces.rs` | [`SPACE_ROWS`]; [`DONE`] of a removal |
 //! | [`CLIENT_WORD`] | no `settled` in front, but what the client says of itself | [`CLIENT_REPLY`] |
-//! | [`ROUTE`] | no `settled` in front: what is asked of the directory, see `managers.rs` | [`ROUTES`] |
+//! | [`ROUTE`] | no `settled` in front: what is asked of the directory, see `route.rs` | [`ROUTES`] |
 //! | [`PREPARE`] | a part of what several managers do at one instant, or which is given up: see `prepare.rs` | [`PREPARED`]; [`DONE`] |
 //! | [`FENCE`], [`MIGRATE`], [`TRANSFER`] | no `settled` in front: see `managers.rs` | [`DONE`] |
 //! | [`NAMED`] | no `settled` in front, but the number of a named space and the kind of a request, which follows | that of the request |
@@ -64,6 +64,7 @@ mod prepare;
 mod put;
 pub(crate) mod ranges;
 mod request;
+mod route;
 mod seek;
 mod spaces;
 #[cfg(test)]
@@ -83,7 +84,7 @@ pub use listing::{
     WaitingRequest,
 };
 pub use managers::{Class, MAX_CLASSES, MAX_MANAGERS, MAX_MOVED_KEYS, ManagersNews, Relocation, Routes};
-pub(crate) use managers::{Load, MANAGERS_BEHAVIOUR, MAX_TOLD_KEYS};
+pub(crate) use managers::{MANAGERS_BEHAVIOUR, MAX_TOLD_KEYS};
 pub use more::{Change, Events, TupleEvent};
 pub use request::{LeaseId, Wait};
 pub use spaces::{
@@ -100,7 +101,7 @@ pub(crate) use glimpse::{read_fields, write_fields};
 pub(crate) use grants::is_reserved;
 pub(crate) use group::{Uses, encode_uses, uses_len};
 pub(crate) use listing::{ListView, write_end, write_page_front, write_state};
-pub(crate) use managers::{Migrate, MovedTuple, Outcome, Route, Transfer};
+pub(crate) use managers::{Migrate, MovedTuple, Transfer};
 pub(crate) use more::{
     EventRows, EventsBody, LookView, More, TooOldBody, WatchView, encode_look, encode_watch,
 };
@@ -108,6 +109,7 @@ pub(crate) use order_key::{FrontKey, OrderKey};
 pub(crate) use prepare::{AskedPart, PartBody, PartView, Prepare, PreparedAt, PreparedBody, give_up_body};
 pub(crate) use put::{KeptTuples, Put, PutTuple, PutTuples, TupleLengths};
 pub(crate) use request::{Query, RequestView, Settled};
+pub(crate) use route::{Load, Outcome, Route};
 pub(crate) use seek::{Found, SeekBody, SeekView};
 pub(crate) use spaces::NamedFront;
 pub(crate) use view::{Layout, View};

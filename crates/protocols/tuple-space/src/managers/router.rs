@@ -10,6 +10,7 @@ mod again;
 mod control;
 mod merge;
 mod metrics;
+mod outgoing;
 mod parts;
 mod seek;
 mod target;
@@ -299,39 +300,6 @@ impl Router {
                     self.begin_parts(now, several, out);
                 }
             }
-        }
-    }
-
-    /// Sends what does not wait behind requests.
-    fn tell(&mut self, manager: u8, frame: OwnedFrame, out: &mut dyn Outbox) {
-        self.at(manager).outgoing.push_back(frame);
-        self.flush(manager, out);
-    }
-
-    /// Whether all that waited for the link has gone.
-    fn flush(&mut self, manager: u8, out: &mut dyn Outbox) -> bool {
-        let mut too_long = Vec::new();
-        let at = self.at(manager);
-        if !at.is_up {
-            return at.outgoing.is_empty();
-        }
-        while let Some(frame) = at.outgoing.front() {
-            match forward(frame.borrow(), at.address, out) {
-                Err(SendError::Full) => return false,
-                Err(SendError::TooLong { .. }) => too_long.push(frame.token),
-                // The news that the manager is gone ends all that was asked.
-                Ok(()) | Err(SendError::Unreachable) => {}
-            }
-            at.outgoing.pop_front();
-        }
-        too_long.into_iter().for_each(|token| self.refuse_too_long(token, out));
-        true
-    }
-
-    /// Ends a request of which the link to a manager takes no part.
-    fn refuse_too_long(&mut self, token: Token, out: &mut dyn Outbox) {
-        if self.take_parts(token, true, out).is_some() {
-            self.refuse(token, Code::TooLarge, TOO_LONG, out);
         }
     }
 

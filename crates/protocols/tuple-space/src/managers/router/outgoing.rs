@@ -18,17 +18,18 @@ impl Router {
         if !at.is_up {
             return at.outgoing.is_empty();
         }
-        while let Some(frame) = at.outgoing.front() {
+        let has_gone = loop {
+            let Some(frame) = at.outgoing.front() else { break true };
             match forward(frame.borrow(), at.address, out) {
-                Err(SendError::Full) => return false,
+                Err(SendError::Full) => break false,
                 Err(SendError::TooLong { .. }) => too_long.push(frame.token),
                 // The news that the manager is gone ends all that was asked.
                 Ok(()) | Err(SendError::Unreachable) => {}
             }
             at.outgoing.pop_front();
-        }
+        };
         too_long.into_iter().for_each(|token| self.refuse_too_long(token, out));
-        true
+        has_gone
     }
 
     /// Ends a request of which the link to a manager takes no part.

@@ -10,6 +10,7 @@ use quintet_contract::{
 };
 use quintet_errors::Code;
 use quintet_wire::{Decode, encode_to_vec};
+use std::collections::VecDeque;
 
 const CALLERS: Address = Address::new(9, 1);
 
@@ -17,12 +18,17 @@ const CALLERS: Address = Address::new(9, 1);
 #[derive(Default)]
 struct Links {
     sent: Effects,
-    refuses: Option<SendError>,
+    /// What is said of the next frames; the last of it of all behind.
+    refuses: VecDeque<SendError>,
 }
 
 impl Links {
-    fn refusal(&self, to: Address) -> Result<(), SendError> {
-        self.refuses.filter(|_| to != CALLERS).map_or(Ok(()), Err)
+    fn refusal(&mut self, to: Address) -> Result<(), SendError> {
+        let Some(next) = self.refuses.front().copied().filter(|_| to != CALLERS) else { return Ok(()) };
+        if self.refuses.len() > 1 {
+            self.refuses.pop_front();
+        }
+        Err(next)
     }
 }
 
@@ -76,13 +82,16 @@ fn a_request_that_waited_for_a_link_which_never_takes_it_is_answered() {
         give(&mut router, &mut links, Input::Frame(manager, Frame::new(kind, frame.token, body)));
     }
     // Each manager is to return what it gave, and hears so when there is room.
-    let mut abort = Effects::default();
-    let request = Request::Abort { leases: &[LeaseId(1)] };
-    request.send(&mut abort, managers[0], Token(5), Token(5)).expect("it is small");
-    let (_, abort) = abort.frames().remove(0);
-    links.refuses = Some(SendError::Full);
-    give(&mut router, &mut links, Input::Frame(CALLERS, abort.borrow()));
-    links.refuses = Some(SendError::TooLong { len: 37, limit: 8 });
+    links.refuses = [SendError::Full].into();
+    for token in [Token(5), Token(6)] {
+        let mut abort = Effects::default();
+        let request = Request::Abort { leases: &[LeaseId(1)] };
+        request.send(&mut abort, managers[0], token, token).expect("it is small");
+        let (_, abort) = abort.frames().remove(0);
+        give(&mut router, &mut links, Input::Frame(CALLERS, abort.borrow()));
+    }
+    // One that the link never takes is answered, though there is no room for what is behind it.
+    links.refuses = [SendError::TooLong { len: 37, limit: 8 }, SendError::Full].into();
     let told = give(&mut router, &mut links, Input::Writable(managers[1]));
     let [(CALLERS, frame)] = told.as_slice() else { panic!("its caller hears why: {told:?}") };
     assert_eq!((frame.kind, frame.token), (ERROR, Token(5)));

@@ -193,6 +193,8 @@ fn who_has_done_its_task_when_it_is_killed_elsewhere_is_not_the_proof() {
     for _ in 0..5 {
         let (code, said) = result(job(&lab, roles, &["--hosts", "b,c", "-n", "4", "--kill-one"]));
         assert!(code == 0 && said.contains("a task was done again"), "{said}");
-        assert!(said.contains("when it was killed; redone by worker"), "{said}");
+        // It may have been stopped when it had taken another one, and before it could say so.
+        let is_told = ["when it was killed; redone by worker", "perhaps the killed worker"];
+        assert!(is_told.iter().any(|words| said.contains(words)), "{said}");
     }
 }

@@ -26,7 +26,7 @@ const PACKETS: [f64; 3] = [64.0, 256.0, 1024.0];
 fn what_was_fitted_comes_out_and_what_was_not_is_counted_as_it_is() {
     let [fitted, predicted] = Role::ALL.map(|role| ALL.report.count(role));
     assert_eq!((fitted.within, fitted.of), (5, 5), "{}", ALL.report);
-    assert!(predicted.of == 18 && (2..=5).contains(&predicted.within), "{}", ALL.report);
+    assert!(predicted.of == 18 && (1..=4).contains(&predicted.within), "{}", ALL.report);
     assert_eq!(ALL.report.set_aside(), (11, 11));
     let missed = ALL.report.cells.iter().filter(|cell| cell.within() == Some(false));
     assert!(missed.clone().all(|cell| cell.miss.is_some()), "a miss is explained");
@@ -38,12 +38,13 @@ fn each_promise_more_takes_longer_and_a_second_switch_does() {
     for packet in PACKETS {
         let [one, two] = [", 1 switch", ", 2 switches"].map(|network| ways("5.3", network, packet));
         assert!(one.is_sorted() && two.is_sorted(), "{one:?} {two:?}");
-        for (one, two) in one.iter().zip(two) {
+        for (one, two) in one.iter().zip(two).take(3) {
             assert!(*one < two && two < 1.4 * one, "{one} {two}");
         }
-        // One more link and one more frame of the receiver, each way.
-        let [_, _, agreed, safe] = one;
-        assert!(safe - agreed > 20.0 && safe - agreed < 40.0, "{agreed} {safe}");
+        // What one node alone executes waits for its word only where it is at another switch than the sender: one more link and one more frame of the receiver, each way.
+        let [agreed, safe] = [2, 3].map(|way| [one[way], two[way]]);
+        assert!(safe[0] - agreed[0] < 6.0, "{agreed:?} {safe:?}");
+        assert!(safe[1] - agreed[1] > 20.0 && safe[1] - agreed[1] < 60.0, "{agreed:?} {safe:?}");
     }
 }
 

@@ -72,7 +72,11 @@ impl Isochrons {
     /// Isochrons that get their stamps so. With [`Delivery::Agreed`] nobody ends: a crash tears some then, which is no promise broken.
     #[must_use]
     pub fn new(delivery: Delivery) -> Isochrons {
-        Isochrons { delivery, ..Isochrons::default() }
+        Isochrons {
+            delivery,
+            #[cfg(feature = "seeded-defects")]
+            defect: None,
+        }
     }
 
     /// The same with a defect built in.

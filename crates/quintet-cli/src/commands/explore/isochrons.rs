@@ -2,8 +2,7 @@
 
 use super::Arguments;
 use super::system::{self, Named};
-#[cfg(feature = "seeded-defects")]
-use quintet::{Code, Error};
+use quintet::Error;
 use quintet_explore::isochrons::{Delivery, Isochrons};
 use std::process::ExitCode;
 
@@ -30,6 +29,7 @@ fn isochrons(_arguments: &Arguments, delivery: Delivery) -> Result<Isochrons, Er
 
 #[cfg(feature = "seeded-defects")]
 fn isochrons(arguments: &Arguments, delivery: Delivery) -> Result<Isochrons, Error> {
+    use quintet::Code;
     use quintet_explore::isochrons::Defect;
     let isochrons = Isochrons::new(delivery);
     let Some(name) = &arguments.defect else { return Ok(isochrons) };

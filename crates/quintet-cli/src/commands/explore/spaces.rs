@@ -2,8 +2,7 @@
 
 use super::Arguments;
 use super::system::{self, Named};
-#[cfg(feature = "seeded-defects")]
-use quintet::{Code, Error};
+use quintet::Error;
 use quintet_explore::spaces::{Placement, Spaces};
 use std::process::ExitCode;
 
@@ -24,6 +23,7 @@ fn spaces(_arguments: &Arguments, placement: Placement) -> Result<Spaces, Error>
 
 #[cfg(feature = "seeded-defects")]
 fn spaces(arguments: &Arguments, placement: Placement) -> Result<Spaces, Error> {
+    use quintet::Code;
     use quintet_explore::spaces::Defect;
     let Some(name) = &arguments.defect else { return Ok(Spaces::new(placement)) };
     let own: Vec<Defect> = Defect::all().filter(|defect| defect.placement() == placement).collect();

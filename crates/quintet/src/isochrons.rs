@@ -13,8 +13,6 @@ mod views;
 
 pub use handlers::Received;
 pub use host::Isonet;
-pub use views::PresentView;
-
 pub use isochron::{Executed, Isochron, PendingIsochron};
 pub use maker::IsochronMaker;
 pub use plain::{PendingPlain, PlainReceived};

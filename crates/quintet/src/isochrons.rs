@@ -16,6 +16,7 @@ pub use host::Isonet;
 pub use isochron::{Executed, Isochron, PendingIsochron};
 pub use maker::IsochronMaker;
 pub use plain::{PendingPlain, PlainReceived};
+pub use views::PresentView;
 
 use crate::stack::{IsotachConfig, token_manager_node};
 use crate::{Code, Error, Job, Lab, LinkAddress, LinkConfig, Recorder};

@@ -20,7 +20,7 @@ mod disk;
 mod engine;
 mod executor;
 mod explore;
-mod isotach;
+pub(crate) mod isotach;
 pub(crate) mod link;
 mod membership;
 mod peer;

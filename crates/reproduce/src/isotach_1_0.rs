@@ -16,11 +16,13 @@
 //! | `beyond.rs` | more nodes, more switches, a slow node, links that vary |
 //! | `figure.rs` | [`Figure`]: lines, and how a terminal shows them |
 //! | `report.rs` | all as text, page and objects |
+//! | `live.rs` | [`live::Live`]: the experiments on a machine of today |
 
 mod bed;
 mod beyond;
 mod cells;
 mod figure;
+pub mod live;
 mod measure;
 mod parameters;
 mod program;

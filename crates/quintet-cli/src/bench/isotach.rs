@@ -9,6 +9,7 @@
 //! | `isotach/stream.rs` | many messages to one member, of one sender or several |
 //! | `isotach/multicast.rs` | messages to all members, in one order |
 //! | `isotach/stall.rs` | how long a member stands still when another one is killed |
+//! | `isotach/study.rs` | what the study of Isotach 1.0 measured, by the same means, for `quintet reproduce` |
 //! | `isotach/idle.rs` | the processor time of a member that has nothing to do |
 
 mod idle;
@@ -19,10 +20,12 @@ mod net;
 mod sequencer;
 mod stall;
 mod stream;
+mod study;
 
 use super::case::Case;
 
 pub(crate) use member::MemberArguments;
+pub(crate) use study::{Length, Nets};
 
 /// How they wait, and where they are: several of them share a processor.
 const WAITING: &str = "adaptive";

@@ -201,12 +201,45 @@ fn isochrons_are_simulated_on_the_machines_of_the_prototype() {
 }
 
 #[test]
+fn isochrons_are_measured_here_beside_what_is_printed_of_the_prototype() {
+    let folder = TempDir::new().unwrap();
+    let page = folder.path().join("page.html");
+    let asked =
+        ["reproduce", "isotach-1.0", "--live", "--quick", "--runs=1", "--json", "--html", text(&page)];
+    let (status, said) = result(quintet(asked));
+    assert_eq!(status, 0, "{said}");
+    let objects: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let (sum, others) = objects.split_last().unwrap();
+    let (runs, compared): (Vec<&Value>, Vec<&Value>) =
+        others.iter().partition(|object| object["run"].is_string());
+    assert_eq!((&sum["runs"], &sum["compared"]), (&runs.len().into(), &compared.len().into()));
+    assert!(runs.iter().all(|run| run["value"].as_f64() > Some(0.0) && run["turn"] == 0));
+    let value = |run: &str, link: &str, way: &str| {
+        let is_it = |object: &&&Value| {
+            (&object["run"], &object["link"], &object["way"]) == (&run.into(), &link.into(), &way.into())
+                && (&object["packet_bytes"], &object["messages"]) == (&64.into(), &1.into())
+        };
+        runs.iter().find(is_it).and_then(|object| object["value"].as_f64()).unwrap()
+    };
+    for (run, link) in [("round trip", "tcp"), ("stream", "tcp"), ("send", "shm"), ("4 senders", "shm")] {
+        assert!(value(run, link, "plain messages") > 0.0 && value(run, link, "isochrons, safe") > 0.0);
+    }
+    // With one turn its ratio is that of its values, whatever the machine does meanwhile.
+    let ratio = compared.iter().find(|one| one["published"] == 3.5).unwrap()["median"].as_f64().unwrap();
+    let of = |way| value("round trip", "shm", way);
+    assert!((ratio * of("plain messages") / of("isochrons, safe") - 1.0).abs() < 1e-9, "{ratio}");
+    assert!(compared.iter().all(|one| one["because"].as_str().is_some_and(|why| !why.is_empty())));
+    assert_eq!(std::fs::read_to_string(&page).unwrap().matches("<svg").count(), 7);
+    let (status, said) = result(quintet(["reproduce", "isotach-1.0", "--live", "--machines", "1"]));
+    assert!(status == 65 && said.contains("all its members are on this machine"), "{said}");
+}
+
+#[test]
 fn a_way_that_a_study_does_not_have_is_refused() {
     for (study, way, words) in [
         ("thomas-1991", "--live", "--simulated or --what-if"),
         ("linda-lan", "--what-if", "--live and --simulated"),
-        ("isotach-1.0", "--what-if", "isotach-1.0 has --simulated"),
-        ("isotach-1.0", "--live", "simulated only"),
+        ("isotach-1.0", "--what-if", "isotach-1.0 has --live and --simulated"),
     ] {
         let (status, said) = result(quintet(["reproduce", study, way]));
         assert_eq!(status, 65, "{said}");

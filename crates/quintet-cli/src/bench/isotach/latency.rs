@@ -52,9 +52,15 @@ pub(super) fn cases() -> Vec<Case> {
 fn prepare(over: Over, way: Way, bytes: usize) -> Result<Round, Error> {
     let net = Net::start(over, 2)?;
     net.this.ping(way, 1, bytes, COUNT / 10)?;
-    Ok(net.rounds(move |net| {
-        let started = Instant::now();
-        net.this.ping(way, 1, bytes, COUNT)?;
-        Ok(started.elapsed().as_nanos() as f64 / COUNT as f64)
-    }))
+    Ok(net.rounds(move |net| round_trip(net, way, bytes, COUNT)))
+}
+
+/// The mean of so many round trips of member 0 and the next one, in nanoseconds.
+///
+/// # Errors
+/// The member is gone.
+pub(super) fn round_trip(net: &Net, way: Way, bytes: usize, count: usize) -> Result<f64, Error> {
+    let started = Instant::now();
+    net.this.ping(way, 1, bytes, count)?;
+    Ok(started.elapsed().as_nanos() as f64 / count as f64)
 }

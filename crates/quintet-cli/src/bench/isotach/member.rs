@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Sends back to who has sent it.
 const ECHO: u32 = 1;
@@ -202,23 +202,61 @@ impl Member {
         }
     }
 
-    fn perform(&self, task: &Task) -> Result<(), Error> {
+    /// Does that again and again until another member has done what it is asked to; how often, at least once.
+    ///
+    /// # Errors
+    /// A member is gone, or the other one takes longer than [`LIMIT`].
+    pub(super) fn perform_beside(&self, other: u16, others: &Task, task: &Task) -> Result<usize, Error> {
+        self.isonet.send_plain(other, TASK, others.write())?;
+        let (started, mut times) = (Instant::now(), 0);
+        loop {
+            self.perform(task)?;
+            times += 1;
+            match self.done.try_recv() {
+                Ok(()) => return Ok(times),
+                Err(_) if started.elapsed() > LIMIT => return hear(&self.done).map(|()| times),
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// Does that; the time in calls that begin a message or an isochron.
+    ///
+    /// # Errors
+    /// A member is gone.
+    pub(super) fn time_of_begins(&self, task: &Task) -> Result<Duration, Error> {
+        let mut spent = Some(Duration::ZERO);
+        self.perform_timed(task, &mut spent)?;
+        Ok(spent.unwrap_or_default())
+    }
+
+    /// Does that.
+    ///
+    /// # Errors
+    /// A member is gone.
+    pub(super) fn perform(&self, task: &Task) -> Result<(), Error> {
+        self.perform_timed(task, &mut None)
+    }
+
+    /// Does that, and adds the time in calls that begin something if it is wanted.
+    fn perform_timed(&self, task: &Task, spent: &mut Option<Duration>) -> Result<(), Error> {
         let Task { way, count, window, .. } = *task;
         match way {
             Way::Isochrons(messages) => {
-                let begin = || self.begin_isochron(task, messages);
+                let begin = || timed(spent, || self.begin_isochron(task, messages));
                 flow(count.div_ceil(messages), window, begin, |pending| pending.finish().map(drop))
             }
             Way::Plain => {
                 let mut receivers = task.receivers.iter().cycle();
                 let begin = || {
                     let to = receivers.next().copied().unwrap_or_default();
-                    self.isonet.begin_plain(to, SINK, vec![7; task.bytes])
+                    timed(spent, || self.isonet.begin_plain(to, SINK, vec![7; task.bytes]))
                 };
                 flow(count * task.receivers.len(), window, begin, PendingPlain::finish)
             }
             Way::Sequencer => {
-                let begin = || self.isonet.begin_plain(0, sequencer::SEQUENCE, vec![7; task.bytes]);
+                let begin =
+                    || timed(spent, || self.isonet.begin_plain(0, sequencer::SEQUENCE, vec![7; task.bytes]));
                 // It is done when it has come back.
                 flow(count, window, begin, |sent| sent.finish().and_then(|()| hear(&self.sequenced)))
             }
@@ -249,6 +287,15 @@ fn flow<T>(
         under_way.push_back(begin()?);
     }
     under_way.into_iter().try_for_each(finish)
+}
+
+/// Does that; its time is added where it is wanted, and else the clock is not read.
+fn timed<T>(spent: &mut Option<Duration>, begin: impl FnOnce() -> T) -> T {
+    let Some(spent) = spent else { return begin() };
+    let started = Instant::now();
+    let begun = begin();
+    *spent += started.elapsed();
+    begun
 }
 
 /// Who heard is gone with the isonet at most.

@@ -54,17 +54,26 @@ pub(super) fn cases() -> Vec<Case> {
         .into()
 }
 
-/// What arrives at member 0 of one other member or several, or of member 0 at another one.
 fn prepare(over: Over, senders: u16, way: Way, bytes: usize, count: usize) -> Result<Round, Error> {
     let net = Net::start(over, if senders == 1 { 2 } else { senders + 1 })?;
+    stream(&net, senders, way, bytes, count / 10)?;
+    Ok(net.rounds(move |net| stream(net, senders, way, bytes, count)))
+}
+
+/// What arrives at member 0 of several others, or of member 0 at the next one, in bytes a second; `count` messages of all senders together.
+///
+/// # Errors
+/// A member is gone.
+pub(super) fn stream(net: &Net, senders: u16, way: Way, bytes: usize, count: usize) -> Result<f64, Error> {
     let (receiver, from) = if senders == 1 { (1, 0..1) } else { (0, 1..senders + 1) };
     let count = count / usize::from(senders);
-    let task = |count| Task { way, bytes, count, window: WINDOW, receivers: vec![receiver] };
-    net.all_do(from.clone(), &task(count / 10))?;
-    let task = task(count);
-    Ok(net.rounds(move |net| {
-        let started = Instant::now();
-        net.all_do(from.clone(), &task)?;
-        Ok((bytes * count * usize::from(senders)) as f64 / started.elapsed().as_secs_f64())
-    }))
+    let task = task(way, bytes, count, receiver);
+    let started = Instant::now();
+    net.all_do(from, &task)?;
+    Ok((bytes * count * usize::from(senders)) as f64 / started.elapsed().as_secs_f64())
+}
+
+/// So many messages to a member, with the usual window.
+pub(super) fn task(way: Way, bytes: usize, count: usize, receiver: u16) -> Task {
+    Task { way, bytes, count, window: WINDOW, receivers: vec![receiver] }
 }

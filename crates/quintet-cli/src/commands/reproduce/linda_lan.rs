@@ -115,7 +115,8 @@ fn fields(arguments: &Arguments, place: &mut Place) -> Result<Vec<Field>, Error>
     Ok(fields)
 }
 
-fn bar(runs: usize) -> ProgressBar {
+/// What a terminal shows while so many runs are made.
+pub(super) fn bar(runs: usize) -> ProgressBar {
     let bar = ProgressBar::new(runs as u64);
     let style = ProgressStyle::with_template("{bar:30} {pos} of {len} runs, {eta} left");
     bar.set_style(style.expect("the template is well-formed"));
@@ -124,7 +125,7 @@ fn bar(runs: usize) -> ProgressBar {
 }
 
 /// How many processes wanted a processor, in the mean over the last minute; 0 where the system does not tell.
-fn load() -> f64 {
+pub(super) fn load() -> f64 {
     let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split_whitespace().next().and_then(|first| first.parse().ok()).unwrap_or_default()
 }

@@ -1,0 +1,94 @@
+//! What the study of Isotach 1.0 measured, between processes of this machine.
+
+use super::super::link::Over;
+use super::latency::round_trip;
+use super::member::Way;
+use super::net::Net;
+use super::stream::{stream, task};
+use quintet::Error;
+use quintet_reproduce::isotach_1_0;
+use quintet_reproduce::isotach_1_0::live::{Experiment, Link, Others, Run};
+use std::time::Instant;
+
+/// In contention, as in the study.
+const SENDERS: u16 = 4;
+/// Two members that send while members 0 and 1 are measured.
+const OTHERS: [u16; 2] = [2, 3];
+
+/// How much is done in a turn.
+#[derive(Clone, Copy)]
+pub(crate) struct Length {
+    /// Of one run.
+    pub(crate) round_trips: usize,
+    /// Of one run.
+    pub(crate) messages: usize,
+}
+
+/// Isonets that live as long as all runs, so that these take turns.
+pub(crate) struct Nets {
+    shm: Net,
+    tcp: Net,
+    /// A receiver and its senders, over shared memory.
+    many: Net,
+}
+
+impl Nets {
+    /// Starts all members.
+    ///
+    /// # Errors
+    /// The system refused, or a member did not come.
+    pub(crate) fn start() -> Result<Nets, Error> {
+        let (shm, tcp) = (Net::start(Over::Shm, 2)?, Net::start(Over::Tcp, 2)?);
+        Ok(Nets { shm, tcp, many: Net::start(Over::Shm, SENDERS + 1)? })
+    }
+
+    /// The value of a run in its unit.
+    ///
+    /// # Errors
+    /// A member is gone.
+    pub(crate) fn measure(&self, run: &Run, length: Length) -> Result<f64, Error> {
+        let (way, bytes, messages) = (way(run), run.data(), length.messages);
+        let pair = match run.link {
+            Link::Shm => &self.shm,
+            Link::Tcp => &self.tcp,
+        };
+        match run.experiment {
+            Experiment::RoundTrip => Ok(round_trip(pair, way, bytes, length.round_trips)? / 1e3),
+            Experiment::Stream => stream(pair, 1, way, bytes, messages).map(megabits),
+            Experiment::Contention => stream(&self.many, SENDERS, way, bytes, messages).map(megabits),
+            Experiment::Send => {
+                let spent = pair.this.time_of_begins(&task(way, bytes, messages, 1))?;
+                Ok(spent.as_secs_f64() * 1e6 / messages as f64)
+            }
+            Experiment::Beside(others) => beside(&self.many, others, bytes, messages).map(megabits),
+        }
+    }
+}
+
+fn way(run: &Run) -> Way {
+    match run.way {
+        isotach_1_0::Way::Raw | isotach_1_0::Way::Plain => Way::Plain,
+        isotach_1_0::Way::Agreed | isotach_1_0::Way::Safe => Way::Isochrons(run.size),
+    }
+}
+
+/// Megabits a second.
+fn megabits(bytes_per_second: f64) -> f64 {
+    bytes_per_second * 8.0 / 1e6
+}
+
+/// Plain messages of member 0 to member 1 while two others do that, in bytes a second. A part of them goes again and again until the others are done.
+fn beside(net: &Net, others: Others, bytes: usize, messages: usize) -> Result<f64, Error> {
+    let parts = 10;
+    let count = messages.div_ceil(parts);
+    let part = task(Way::Plain, bytes, count, 1);
+    let [from, to] = OTHERS;
+    let of_others = |way| task(way, bytes, messages, to);
+    let started = Instant::now();
+    let times = match others {
+        Others::Rest => (0..parts).try_for_each(|_| net.this.perform(&part)).map(|()| parts)?,
+        Others::Plain => net.this.perform_beside(from, &of_others(Way::Plain), &part)?,
+        Others::Isochrons => net.this.perform_beside(from, &of_others(Way::Isochrons(1)), &part)?,
+    };
+    Ok((bytes * count * times) as f64 / started.elapsed().as_secs_f64())
+}

@@ -1,0 +1,52 @@
+use super::*;
+
+/// Two turns, in the second of which this machine has half of its pace: isochrons take three times as long and carry half as much.
+fn live() -> Live {
+    let value = |run: &Run, pace: f64| {
+        let isochrons = run.way == Way::Safe;
+        match run.experiment {
+            Experiment::RoundTrip | Experiment::Send => (if isochrons { 60.0 } else { 20.0 }) / pace,
+            Experiment::Stream | Experiment::Contention => (if isochrons { 50.0 } else { 100.0 }) * pace,
+            Experiment::Beside(Others::Rest) => 80.0 * pace,
+            Experiment::Beside(Others::Plain) => 60.0 * pace,
+            Experiment::Beside(Others::Isochrons) => 40.0 * pace,
+        }
+    };
+    let values = runs(true).into_iter().map(|run| (run, vec![value(&run, 1.0), value(&run, 0.5)]));
+    Live { values: values.collect(), machine: Machine { processors: 2, load_before: 0.5, load_after: 1.5 } }
+}
+
+#[test]
+fn ratios_are_within_turns_and_stand_beside_what_is_printed() {
+    let live = live();
+    let compared = live.compared();
+    let of = |name: &str| compared.iter().find(|compared| compared.name.contains(name)).unwrap();
+    let ratio = of("round trip, to plain, 64");
+    assert_eq!((ratio.published, ratio.ours.low, ratio.ours.high), (3.5, 3.0, 3.0));
+    let share = of("stream, of plain, 1024");
+    assert_eq!((share.published, share.ours.low, share.ours.high), (63.0, 50.0, 50.0));
+    let loss = of("loss beside tokens, 64");
+    assert_eq!((loss.published, loss.ours.low, loss.ours.high), (25.0, 50.0, 50.0));
+    let bound = of("isochrons (Isotach 1.0): bound by the send, 64");
+    // 44 bytes of data in 60 us and in 120.
+    assert!((bound.ours.median - (44.0 * 8.0) * (1.0 / 60.0 + 1.0 / 120.0) / 2.0).abs() < 1e-9, "{bound:?}");
+    let findings = live.findings().join("\n");
+    assert!(findings.contains("3.00 times as long") && findings.contains("missed and missed"), "{findings}");
+    assert!(
+        findings.contains("lose 50% with 64 bytes") && findings.contains("and 25% and 25%"),
+        "{findings}"
+    );
+}
+
+#[test]
+fn a_turn_has_each_run_once_and_the_quick_one_has_all_that_is_printed() {
+    let (all, quick) = (runs(false), runs(true));
+    for runs in [&all, &quick] {
+        assert!(runs.iter().all(|run| runs.iter().filter(|other| *other == run).count() == 1));
+    }
+    assert!(quick.iter().all(|run| all.contains(run)) && quick.len() < all.len());
+    let live = live();
+    assert!(live.compared().iter().all(|compared| compared.ours.median > 0.0), "{live}");
+    assert!(live.tables().iter().all(|table| table.rows.len() >= 2), "{live}");
+    assert!(!live.to_string().contains("NaN"));
+}

@@ -110,15 +110,8 @@ fn stays_with(run: &Run, (sender, rank): (NodeId, Rank)) -> bool {
         _ => None,
     });
     let Some((operations, after)) = submitted else { return false };
-    let isonet = &run.views[&after.stamp.view];
-    let receivers = operations.iter().flat_map(|operation| match operation {
-        Operation::Send { to, .. } => vec![*to],
-        Operation::Read(variable) => isonet.copy_for(sender, *variable).into_iter().collect(),
-        Operation::Write(variable, _) | Operation::Sched(variable) | Operation::Assign(variable, _) => {
-            isonet.shape(*variable).into_iter().flat_map(|shape| &shape.copies).copied().collect()
-        }
-    });
-    receivers.into_iter().any(|node| !run.gone.contains(&node))
+    let receivers = run.views[&after.stamp.view].receivers(sender, operations);
+    !receivers.is_subset(&run.gone)
 }
 
 /// Where isochrons of which their programs do not know it were executed, by what they do.

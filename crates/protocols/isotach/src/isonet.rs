@@ -1,5 +1,6 @@
 //! What all nodes of a view know alike: the topology, and which variables have copies where.
 
+use crate::isochron::Operation;
 use crate::limits::MAX_VALUE_BYTES;
 use crate::topology::Topology;
 use core::fmt;
@@ -131,6 +132,24 @@ impl Isonet {
         let copies = &self.shape(variable)?.copies;
         let distance = |copy: &NodeId| self.topology.distance(node, *copy);
         if copies.contains(&node) { Some(node) } else { copies.iter().copied().min_by_key(distance) }
+    }
+
+    /// Who has a part of an isochron of a node.
+    #[must_use]
+    pub fn receivers(&self, sender: NodeId, operations: &[Operation]) -> BTreeSet<NodeId> {
+        let mut receivers = BTreeSet::new();
+        for operation in operations {
+            match operation {
+                Operation::Send { to, .. } => _ = receivers.insert(*to),
+                Operation::Read(variable) => receivers.extend(self.copy_for(sender, *variable)),
+                Operation::Write(variable, _)
+                | Operation::Sched(variable)
+                | Operation::Assign(variable, _) => {
+                    receivers.extend(self.shape(*variable).into_iter().flat_map(|shape| &shape.copies));
+                }
+            }
+        }
+        receivers
     }
 }
 

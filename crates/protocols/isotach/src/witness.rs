@@ -249,19 +249,10 @@ fn check_receivers(run: &Run, sender: NodeId, rank: Rank, whole: &Whole) -> Resu
     if isonet.is_none() && !is_untold {
         return Err(violation);
     }
-    let mut receivers: BTreeSet<NodeId> = match is_untold {
-        true => whole.parts.keys().chain(run.gone.iter()).copied().collect(),
-        false => BTreeSet::new(),
+    let receivers: BTreeSet<NodeId> = match isonet {
+        Some(isonet) => isonet.receivers(sender, &whole.operations),
+        None => whole.parts.keys().chain(run.gone.iter()).copied().collect(),
     };
-    for (operation, isonet) in whole.operations.iter().flat_map(|one| isonet.map(|isonet| (one, isonet))) {
-        match operation {
-            Operation::Send { to, .. } => _ = receivers.insert(*to),
-            Operation::Read(variable) => receivers.extend(isonet.copy_for(sender, *variable)),
-            Operation::Write(variable, _) | Operation::Sched(variable) | Operation::Assign(variable, _) => {
-                receivers.extend(isonet.shape(*variable).into_iter().flat_map(|shape| &shape.copies));
-            }
-        }
-    }
     let (is_complete, is_gone) = (whole.reads.is_some(), run.gone.contains(&sender));
     let staying: BTreeSet<NodeId> = receivers.difference(&run.gone).copied().collect();
     let by_staying: BTreeSet<NodeId> = whole.executed_by.difference(&run.gone).copied().collect();

@@ -5,6 +5,8 @@
 mod by_hand;
 #[path = "simulated/found.rs"]
 mod found;
+#[path = "simulated/lost.rs"]
+mod lost;
 #[path = "simulated/members.rs"]
 mod members;
 #[path = "simulated/net.rs"]
@@ -49,6 +51,15 @@ fn who_reaches_few_waits_for_news_and_who_is_left_behind_is_told() {
     }
     for seed in [3303, 5352, 17_223] {
         all_hold(seed..seed + 1, run_with_parted);
+    }
+}
+
+/// What a token manager alone knew is lost with it: who is gone executed isochrons by itself behind one that the others execute elsewhere (7212), gave a place a value that
+/// nobody else gives it (11403), and let somebody who is left read what nobody who is left has written (18134).
+#[test]
+fn what_only_those_knew_who_are_gone_is_lost_with_a_token_manager() {
+    for seed in [7212, 11_403, 18_134] {
+        all_hold(seed..seed + 1, |seed| run_with_crash(seed, Delivery::Safe, None));
     }
 }
 

@@ -1,6 +1,7 @@
 //! One run: programs that submit at random, until all has completed, and what is checked of it.
 
 use super::found::Found;
+use super::lost;
 use super::net::{Net, callers_of, manager_at, node_at};
 use super::plan;
 use super::trace::Trace;
@@ -127,11 +128,9 @@ impl World {
         for (node, machine) in &mut self.net.nodes {
             self.run.said.entry(*node).or_default().extend(machine.take_witness());
         }
-        if self.has_lost_manager {
-            let gone = self.run.said.iter_mut().filter(|(node, _)| self.run.gone.contains(*node));
-            gone.for_each(|(_, said)| said.retain(|one| !matches!(one, Witnessed::Executed { .. })));
-        }
-        check(&self.run).map_err(Found::Violation)
+        let checked =
+            if self.has_lost_manager { lost::check_what_is_left(&mut self.run) } else { check(&self.run) };
+        checked.map_err(Found::Violation)
     }
 
     /// Nothing is under way, everybody has been answered, and all switches are in one pulse.

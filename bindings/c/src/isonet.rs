@@ -13,6 +13,8 @@
 //! fails with `QUINTET_PEER_DIED`: it is begun again, by those that are left. With fewer than half of the members, or half without the lowest, they stop (`QUINTET_UNREACHABLE`); who was
 //! left behind and lives stops, too (`QUINTET_PEER_SILENT`).
 //!
+//! An isonet belongs to the process that has joined. In a child of fork(2) calls fail with `QUINTET_CLOSED`, and freeing disturbs nothing; the child may join another one.
+//!
 //! ```c
 //! quintet_isonet *isonet;
 //! quintet_isonet_new(lab, "bank", &isonet);
@@ -242,7 +244,11 @@ pub extern "C" fn quintet_isonet_close(isonet: Option<&quintet_isonet>) -> quint
 /// Ends at once, if it was not closed, and frees the isonet; the others are told that this member is gone. Isochrons are freed on their own, before. NULL is left alone.
 #[unsafe(no_mangle)]
 pub extern "C" fn quintet_isonet_free(isonet: Option<NonNull<quintet_isonet>>) {
-    free_after(isonet, |member| member.inbox.shut());
+    free_after(isonet, |member| {
+        if !member.is_inherited() {
+            member.inbox.shut();
+        }
+    });
 }
 
 impl Member {
@@ -280,10 +286,15 @@ impl Member {
         self.joined.set(isonet).map_err(|_| misuse("this isonet was joined before"))
     }
 
+    /// Whether this process was forked from the one that made it: another thread may have had the inbox's lock, for good.
+    fn is_inherited(&self) -> bool {
+        self.process != std::process::id()
+    }
+
     /// # Errors
     /// `BadValue` before it has joined; `Closed`: the parent of this process made it.
     pub(crate) fn joined(&self) -> Result<&Isonet, Error> {
-        if self.process != std::process::id() {
+        if self.is_inherited() {
             return Err(Error::new(Code::Closed, "this isonet was made in another process; join one here"));
         }
         self.joined.get().ok_or_else(|| misuse("this isonet was not joined so far"))

@@ -1,7 +1,9 @@
-/* Isochrons of two members, each a thread: messages, variables, what is refused, and who is held up. */
+/* Isochrons of two members, each a thread: messages, variables, what is refused, who is held up, and a forked child. */
 #include "check.h"
 
 #include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define MEMBERS 2
 #define NOTE 7
@@ -109,6 +111,31 @@ static void be_held_up(quintet_isonet *isonet) {
     quintet_isochron_free(last);
 }
 
+/* A child of fork is no member, and what it frees is its parent's. */
+static void fork_a_child(quintet_isonet *isonet) {
+    quintet_isochron *open, *another;
+    quintet_isonet_message message;
+    uint16_t me, members;
+    OK(quintet_isochron_new(isonet, &open));
+    OK(quintet_isochron_send(open, 0, NOTE, "x", 1));
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        alarm(60);
+        COMES_TO(QUINTET_CLOSED, quintet_isochron_new(isonet, &another));
+        CHECK(strstr(quintet_error_message(), "join one here") != NULL);
+        COMES_TO(QUINTET_CLOSED, quintet_isochron_begin(open));
+        COMES_TO(QUINTET_CLOSED, quintet_isonet_next(isonet, LONG_MS, &message));
+        COMES_TO(QUINTET_CLOSED, quintet_isonet_member(isonet, &me, &members));
+        COMES_TO(QUINTET_CLOSED, quintet_isonet_close(isonet));
+        quintet_isochron_free(open), quintet_isonet_free(isonet);
+        _exit(0);
+    }
+    int status;
+    CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    quintet_isochron_free(open);
+}
+
 struct member {
     quintet_lab *lab;
     int number;
@@ -130,6 +157,8 @@ static void *take_part(void *argument) {
     }
     CHECK(read_x(isonet) == MEMBERS * 10);
     if (member->number == 0) be_held_up(isonet);
+    if (member->number == 0) fork_a_child(isonet);
+    CHECK(read_x(isonet) == MEMBERS * 10);
     OK(quintet_isonet_close(isonet));
     COMES_TO(QUINTET_CLOSED, quintet_isonet_close(isonet));
     COMES_TO(QUINTET_CLOSED, quintet_isonet_next(isonet, 0, &message));

@@ -218,8 +218,11 @@ impl Isonet {
 
     /// Calls back once `event` would say something at once. It must hand over and return.
     fn notify_event(&self, py: Python<'_>, callback: Py<PyAny>) {
-        let call = Box::new(calling(callback));
-        py.detach(|| self.events.notify(call));
+        let call = calling(callback);
+        match self.process.is_this_process() {
+            true => py.detach(|| self.events.notify(Box::new(call))),
+            false => call(),
+        }
     }
 
     /// Waits until all close, and ends.

@@ -95,3 +95,25 @@ def test_a_child_leaves_a_server_alone(tmp_path):
         assert in_a_child(server.stop) == 0
         with quintet.connect(server.address) as lab:
             lab.space.out("alive")
+
+
+def test_a_child_is_no_member_of_an_isonet():
+    variable, told = quintet.Variable(1, int), []
+    with quintet.connect() as lab, lab.isochrons("test", member=(0, 1), variables=[variable]) as isonet:
+        isonet.write(variable, 1)
+        put_together = isonet.isochron()
+        put_together.read(variable)
+
+        def work():
+            for use in (isonet.isochron, put_together.execute, isonet.native.event, isonet.close, lambda: isonet.read(variable),
+                        lambda: put_together.write(variable, 9), lambda: isonet.view):  # fmt: skip
+                with pytest.raises(quintet.Closed, match="another process"):
+                    use()
+            isonet.native.notify_event(lambda: told.append(True))
+            assert isonet.closed and told == [True]
+            isonet.leave()
+
+        assert in_a_child(work) == 0
+        put_together.execute()
+        isonet.write(variable, 2)
+        assert isonet.read(variable) == 2

@@ -53,6 +53,11 @@ impl Maker {
         self.mark().load(Ordering::Relaxed)
     }
 
+    /// Has it as a forked child finds it, from now on: for tests of what a child must leave alone.
+    pub fn forget(&self) {
+        self.mark().store(false, Ordering::Relaxed);
+    }
+
     #[inline]
     fn mark(&self) -> &AtomicBool {
         // SAFETY: the page is mapped for as long as `self`; its first byte is zero, which is false, or what was stored.

@@ -5,7 +5,9 @@ use crate::{Code, Error};
 use quintet_contract::{Address, Token};
 use quintet_isotach::codec::Completed;
 use quintet_isotach::{Refusal, Witnessed};
+use quintet_link::Maker;
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
@@ -25,9 +27,9 @@ pub(super) enum Done {
 /// What is to be done once something has come.
 type Callback = Box<dyn FnOnce() + Send>;
 
-/// Shared by the thread that executes isochrons and those that wait.
-#[derive(Default)]
+/// Shared by the thread that executes isochrons and those that wait. In a process that was forked from the one that made it, nothing comes and nobody waits.
 pub(super) struct Board {
+    maker: Maker,
     state: Mutex<State>,
     changed: Condvar,
     poller: OnceLock<ThreadId>,
@@ -70,13 +72,43 @@ impl State {
 }
 
 impl Board {
-    pub(super) fn awaiting(peers: impl IntoIterator<Item = Address>) -> Board {
+    pub(super) fn awaiting(peers: impl IntoIterator<Item = Address>) -> io::Result<Board> {
         let state = State { awaited: peers.into_iter().collect(), ..State::default() };
-        Board { state: Mutex::new(state), ..Board::default() }
+        let (changed, poller) = (Condvar::new(), OnceLock::new());
+        Ok(Board { maker: Maker::this_process()?, state: Mutex::new(state), changed, poller })
+    }
+
+    /// Whether this process was forked from the one that has joined.
+    pub(super) fn is_inherited(&self) -> bool {
+        !self.maker.is_this_process()
+    }
+
+    /// # Errors
+    /// [`Code::Closed`]: this process was forked from the one that has joined.
+    pub(super) fn check_process(&self) -> Result<(), Error> {
+        match self.is_inherited() {
+            false => Ok(()),
+            true => Err(Error::new(Code::Closed, "this isonet was made in another process; join one here")),
+        }
+    }
+
+    /// What is shared, if this process has joined.
+    ///
+    /// # Errors
+    /// [`Code::Closed`]: another thread of the process that has joined may have had the lock at the fork, for good.
+    fn own(&self) -> Result<MutexGuard<'_, State>, Error> {
+        self.check_process().map(|()| self.state())
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// As a child finds it that was forked while another thread had the lock.
+    #[cfg(test)]
+    pub(super) fn inherit(&self) {
+        self.maker.forget();
+        core::mem::forget(self.state());
     }
 
     fn change(&self, change: impl FnOnce(&mut State)) {
@@ -87,13 +119,16 @@ impl Board {
 
     /// Changes what nobody waits for. Those who are to be told of it are called without the lock: they may look.
     fn alter(&self, change: impl FnOnce(&mut State)) -> Vec<Callback> {
-        let mut state = self.state();
+        let Ok(mut state) = self.own() else { return Vec::new() };
         change(&mut state);
         state.take_due()
     }
 
     /// Calls back once there is an answer, or none comes: now, or on the thread that brings it. Without a token, once nothing more comes.
     pub(super) fn notify(&self, token: Option<Token>, callback: Callback) {
+        if self.is_inherited() {
+            return callback();
+        }
         self.change(|state| state.told.push((token, callback)));
     }
 
@@ -120,6 +155,7 @@ impl Board {
 
     /// Waits until all members want to end.
     pub(super) fn wait_for_all_to_leave(&self) -> Result<(), Error> {
+        self.check_process()?;
         let leave = |state: &mut State| match (state.all_leave, state.ended.clone()) {
             (true, _) => Some(Ok(())),
             (false, end) => end.map(Err),
@@ -147,12 +183,12 @@ impl Board {
     }
 
     pub(super) fn take_witness(&self) -> Vec<Witnessed> {
-        core::mem::take(&mut self.state().witness)
+        self.own().map(|mut state| core::mem::take(&mut state.witness)).unwrap_or_default()
     }
 
     /// A number for an isochron or a plain message.
     pub(super) fn open(&self) -> Result<Token, Error> {
-        let mut state = self.state();
+        let mut state = self.own()?;
         if let Some(end) = state.ended.clone() {
             return Err(end);
         }
@@ -171,32 +207,29 @@ impl Board {
 
     /// An isochron was dropped before it was begun.
     pub(super) fn dropped(&self, operations: usize) {
-        self.state().dropped.get_or_insert(operations);
+        self.alter(|state| _ = state.dropped.get_or_insert(operations));
     }
 
     /// Operations of the first that was, which is told once.
     pub(super) fn take_dropped(&self) -> Option<usize> {
-        self.state().dropped.take()
+        self.own().ok()?.dropped.take()
     }
 
     /// Whether nothing more will come, and why.
     pub(super) fn end(&self) -> Option<Error> {
-        self.state().ended.clone()
-    }
-
-    /// Why this member has left by itself, if it has.
-    pub(super) fn left(&self) -> Option<Error> {
-        self.state().ended.clone()
+        self.own().map_or_else(Some, |state| state.ended.clone())
     }
 
     /// Whether what was asked has its answer, or gets none.
     pub(super) fn is_answered(&self, token: Token) -> bool {
-        let state = self.state();
-        state.is_answered(token) || state.ended.is_some()
+        self.own().map_or(true, |state| state.is_answered(token) || state.ended.is_some())
     }
 
     /// The answer, if it comes in time; given once.
     pub(super) fn wait(&self, token: Token, limit: Duration) -> Option<Result<Done, Error>> {
+        if let Err(error) = self.check_process() {
+            return Some(Err(error));
+        }
         if self.is_poller() && !self.is_answered(token) {
             return Some(Err(would_wait_for_itself()));
         }
@@ -231,6 +264,7 @@ impl Board {
 
     /// Waits until each isochron and plain message of this member has its answer.
     pub(super) fn wait_for_answers(&self) -> Result<(), Error> {
+        self.check_process()?;
         let settled = |state: &mut State| match state.ended.clone() {
             Some(end) => Some(Err(end)),
             None => (state.unanswered == 0).then_some(Ok(())),

@@ -43,16 +43,22 @@ impl Core {
     }
 
     pub(super) fn shut(&self, thread: ThreadId) {
+        if self.board.is_inherited() {
+            return;
+        }
         self.open.lock().unwrap_or_else(PoisonError::into_inner).retain(|open| *open != thread);
     }
 
-    /// The present view, and what all members of it know.
+    /// The present view, and what all members of it know. In a forked child the first one.
     pub(super) fn present(&self) -> (View, Arc<quintet_isotach::Isonet>) {
-        self.views.present()
+        if self.board.is_inherited() { self.views.first() } else { self.views.present() }
     }
 
     /// Ends this member by itself.
     pub(super) fn leave(&self, why: Error) {
+        if self.board.is_inherited() {
+            return;
+        }
         self.board.ended(why);
         self.node.stop();
     }
@@ -61,6 +67,8 @@ impl Core {
 /// A member of an isonet. Cheap to clone; made by [`IsonetBuilder::join`](super::IsonetBuilder::join).
 ///
 /// [`Isonet::close`] ends it together with the others. Dropped, it ends at once, and the others are told that it is gone.
+///
+/// A forked child is no member: what it asks of its parent's isonet fails with [`Code::Closed`], the view is the first one there, and dropping it disturbs nothing.
 #[derive(Clone)]
 pub struct Isonet {
     host: Arc<Host>,
@@ -84,10 +92,8 @@ pub(super) struct Host {
     core: Arc<Core>,
     members: u16,
     thread: Mutex<Option<JoinHandle<()>>>,
-    /// The process whose threads they are.
-    process: u32,
     /// Others may look for this member's token manager until the end.
-    _folder: Option<Folder>,
+    folder: Option<Folder>,
 }
 
 impl Isonet {
@@ -136,7 +142,8 @@ impl Isonet {
     /// The same of all views so far, those that never began here as well.
     #[must_use]
     pub fn views(&self) -> BTreeMap<View, Arc<quintet_isotach::Isonet>> {
-        self.host.core.views.all()
+        let core = &self.host.core;
+        if core.board.is_inherited() { BTreeMap::from([core.views.first()]) } else { core.views.all() }
     }
 
     /// What this member has done since this was asked last: nothing unless it keeps a witness. All there is once it is closed.
@@ -154,6 +161,7 @@ impl Isonet {
     /// executed, begun nor abandoned; a handler would wait for itself. Ended is it in any case but the last.
     pub fn close(&self) -> Result<(), Error> {
         let core = &self.host.core;
+        core.board.check_process()?;
         if core.board.is_poller() {
             return Err(super::error::would_wait_for_itself());
         }
@@ -166,7 +174,7 @@ impl Isonet {
             // All that is for handlers here is on its way to them: the thread ends behind it.
             self.host.end_threads();
         }
-        let left = core.board.left();
+        let left = core.board.end();
         self.host.stop();
         waited?;
         left.map_or(Ok(()), Err)?;
@@ -194,7 +202,7 @@ impl Host {
         let mut node = links.node(me, listener)?;
         let manager = Address { node: token_manager_node(0), port: PORT_TOKEN_MANAGER };
         let others = placed.asks.iter().copied().filter(|peer| peer.port != PORT_TOKEN_MANAGER);
-        let board = Board::awaiting(others.chain([manager]));
+        let board = Board::awaiting(others.chain([manager]))?;
         links.dial_earlier(&mut node, me);
         let views = Views::new(View(1), isonet, links, switch);
         let core = Arc::new(Core { board, node: node.handle(), me, views, open: Mutex::default() });
@@ -207,37 +215,36 @@ impl Host {
         let text = core.present().1.topology().to_text();
         core.serve_view(View(1), &text)?;
         let thread = Mutex::new(Some(spawn(node, Arc::clone(&core))?));
-        let host = Host { core, members, thread, process: std::process::id(), _folder: folder };
+        let host = Host { core, members, thread, folder };
         host.core.board.wait_for_links(until)?;
         Ok(Isonet { host: Arc::new(host) })
     }
 
     fn stop(&self) {
-        if self.process == std::process::id() {
-            self.core.board.ended(Error::new(Code::Closed, "this isonet was closed"));
-        }
+        self.core.board.ended(Error::new(Code::Closed, "this isonet was closed"));
         self.end_threads();
     }
 
     fn end_threads(&self) {
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         let threads = thread.into_iter().chain(self.core.views.end()).collect::<Vec<_>>();
-        if self.process != std::process::id() {
-            // Not dropped either: the system would look for the threads.
-            std::mem::forget(threads);
-            return;
-        }
         self.core.node.stop();
         // A handler that drops the last handle is on a thread that ends behind it.
         if !self.core.board.is_poller() {
             threads.into_iter().for_each(|thread| thread.join().unwrap_or_default());
         }
     }
+
+    /// Lets a forked child have nothing of it: its threads are not there, its locks may be held for good, and its folder is its parent's.
+    fn disown(&mut self) {
+        let thread = self.thread.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        std::mem::forget((thread, self.folder.take(), Arc::clone(&self.core)));
+    }
 }
 
 impl Drop for Host {
     fn drop(&mut self) {
-        self.stop();
+        if self.core.board.is_inherited() { self.disown() } else { self.stop() }
     }
 }
 
@@ -300,3 +307,6 @@ impl Protocol for Observed {
         self.node.measure(meter);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -207,12 +207,12 @@ impl PendingIsochron {
     /// What became of it, if that is known within `limit`. It is given once; after that, `None`.
     pub fn wait(&mut self, limit: Duration) -> Option<Result<Executed, Error>> {
         let answer = self.core.board.wait(self.token, limit)?;
-        let now = self.core.present().0;
         // What was right in the view in which it was said may not be in the next one.
-        let is_of_before = |error: &Error| error.code() == Code::BadValue && now != self.view;
-        let answer = answer.map_err(|error| match is_of_before(&error) {
-            true => of_refusal(&Refusal::ViewChanged(now)),
-            false => error,
+        let answer = answer.map_err(|error| match self.core.present().0 {
+            now if now != self.view && error.code() == Code::BadValue => {
+                of_refusal(&Refusal::ViewChanged(now))
+            }
+            _ => error,
         });
         Some(answer.map(|done| match done {
             Done::Executed(completed) => Executed::of(completed),

@@ -132,7 +132,7 @@ impl Places {
 }
 
 /// A folder for this user alone, removed when dropped.
-pub(super) struct Folder(PathBuf);
+pub(super) struct Folder(pub(super) PathBuf);
 
 impl Folder {
     fn new() -> Result<Folder, Error> {

@@ -98,6 +98,7 @@ impl Isonet {
 }
 
 fn begin(core: &Arc<Core>, member: u16, handler: u32, bytes: &[u8]) -> Result<PendingPlain, Error> {
+    core.board.check_process()?;
     let node = NodeId(member);
     if core.present().1.topology().switch_of(node).is_none() {
         return Err(of_misuse(&Misuse::UnknownNode { node }));

@@ -33,6 +33,7 @@ impl PresentView {
 /// The views, and what is needed to serve them.
 pub(super) struct Views {
     links: Links,
+    first: (View, Arc<Isonet>),
     state: Mutex<State>,
 }
 
@@ -53,13 +54,25 @@ impl Views {
         links: Links,
         listener: Box<dyn Listener>,
     ) -> Views {
-        let all = BTreeMap::from([(present, isonet)]);
+        let first = (present, isonet);
+        let all = BTreeMap::from([first.clone()]);
         let state = State { present, all, listener: Some(listener), switch: None, dialled: None };
-        Views { links, state: Mutex::new(state) }
+        Views { links, first, state: Mutex::new(state) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// As a forked child may find it.
+    #[cfg(test)]
+    pub(super) fn hold_for_ever(&self) {
+        core::mem::forget(self.state());
+    }
+
+    /// The first one, which is known without the lock.
+    pub(super) fn first(&self) -> (View, Arc<Isonet>) {
+        self.first.clone()
     }
 
     pub(super) fn present(&self) -> (View, Arc<Isonet>) {

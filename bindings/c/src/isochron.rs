@@ -167,7 +167,7 @@ pub extern "C" fn quintet_isochron_wait(
 }
 
 /// Lends the value of a read, by its index from 0, until the isochron is freed: of an isochron that was waited for. It is NULL if the value comes no more, as who had
-/// reserved the place is gone.
+/// reserved the place is gone, or a member ended before the one whose copy was read had answered.
 ///
 /// Fails with `QUINTET_BAD_VALUE` before it was executed, and for no such index.
 #[unsafe(no_mangle)]

@@ -19,6 +19,7 @@ X = quintet.Variable(1, int)
 Y = quintet.Variable(2, numpy.float32)
 NAME = quintet.Variable(3, bytes, size=4)
 GRID = quintet.Variable(4, numpy.int16, shape=(2, 3), copies=[0])
+Z = quintet.Variable(5)
 ALL = [X, Y, NAME, GRID]
 
 
@@ -160,6 +161,25 @@ def test_updates_of_several_variables_lose_nothing_and_never_wait_in_a_circle(la
         return sum(isonet.read(*accounts))
 
     assert members(lab, 1, total, variables=accounts) == [24]
+
+
+@pytest.mark.parametrize("updates", [1, 2, 5, 13])
+def test_updates_lose_nothing_to_a_member_that_leaves_between_two_of_its_own(lab, updates):
+    def work(isonet):
+        for _ in range(updates if isonet.member == 2 else 30):
+            isonet.update(lambda count: count + 1, X)
+        if isonet.member == 2:
+            isonet.leave()
+            return None
+        while 2 in isonet.view.members:
+            isonet.update(lambda count: count, X)
+        isonet.update(lambda done: done + 1, Z)
+        while isonet.read(Z) < 2 and len(isonet.view.members) == 2:
+            pass
+        return isonet.read(X)
+
+    left = members(lab, 3, work, variables=[X, Z])
+    assert left[:2] == [60 + updates] * 2 and (left[2] is None or isinstance(left[2], quintet.Closed))
 
 
 def test_a_handler_that_raises_ends_its_member_with_its_exception_and_the_others_go_on(lab):

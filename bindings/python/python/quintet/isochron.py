@@ -33,11 +33,12 @@ class Read:
 
     @property
     def value(self) -> Any:
-        """The value. Raises BadValue before the isochron is executed, PeerDied if who had reserved the place that was read is gone without giving a value."""
+        """The value. Raises BadValue before the isochron is executed, PeerDied if who had reserved the place that was read is gone without giving a value,
+        or a member ended before the one whose copy was read had answered."""
         data = self._isochron._result()[self._index]
         if data is None:
-            text = f"the value of {self._variable!r} comes no more: who had reserved its place is gone"
-            raise PeerDied(Code.PeerDied, text)
+            why = "who had reserved its place is gone, or who has the copy had not answered when a member ended"
+            raise PeerDied(Code.PeerDied, f"the value of {self._variable!r} comes no more: {why}")
         return self._variable.unpack(data)
 
     def __repr__(self) -> str:

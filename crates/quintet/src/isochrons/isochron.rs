@@ -36,7 +36,8 @@ pub struct Isochron {
 pub struct Executed {
     /// Where it stands in the one order.
     pub place: Place,
-    /// What its reads gave, in the order in which they were said; none: who had reserved the place that was read has gone without giving a value.
+    /// What its reads gave, in the order in which they were said; none: who had reserved the place that was read has gone without giving a value, or a member ended before the
+    /// one whose copy was read had answered.
     pub values: Vec<Option<Bytes>>,
 }
 

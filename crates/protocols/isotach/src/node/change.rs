@@ -8,7 +8,7 @@ use crate::agreement::is_quorum;
 use crate::codec::{CUT, Cut, CutStep, Farewell, INSTALLED, NextView, Ordered, Refusal, pieces};
 use crate::cut::{Known, MAX_KNOWN};
 use crate::defect::seeded;
-use crate::logical_time::View;
+use crate::logical_time::{Place, View};
 use crate::topology::Topology;
 use quintet_contract::{Address, Frame, NodeId, Outbox, Token};
 use quintet_wire::registry::{PORT_ISOTACH, PORT_TOKEN_MANAGER};
@@ -190,7 +190,8 @@ impl Node {
         let mut known = self.left.known.clone();
         let me = self.config.me;
         let executed = self.own.iter().filter_map(|(rank, own)| {
-            let place = own.place.filter(|place| place.behind == 0)?;
+            let is_of_view = |place: &Place| place.behind == 0 && place.stamp.view == self.fence.view;
+            let place = own.place.filter(is_of_view)?;
             Some(Ordered { pulse: place.stamp.pulse, sender: me, rank: *rank })
         });
         let part = |sender, rank| Ordered { pulse: crate::Pulse(0), sender, rank };

@@ -77,6 +77,16 @@ impl Own {
         true
     }
 
+    /// Whether it was executed here, and whoever has not answered reads nothing for it.
+    pub(super) fn reads_here_alone(&self) -> bool {
+        self.is_executed_here && self.remote.values().all(Vec::is_empty)
+    }
+
+    /// Its view has ended: nobody answers any more.
+    pub(super) fn forget_remote(&mut self) {
+        self.remote.clear();
+    }
+
     fn is_done(&self) -> bool {
         self.is_executed_here && self.remote.is_empty() && self.values.iter().all(Option::is_some)
     }

@@ -334,6 +334,55 @@ fn the_lowest_who_is_left_gathers_what_all_know_and_begins_the_view_when_all_hol
     assert_eq!((node.view(), node.halt()), (View(2), None));
 }
 
+/// Ends the view of node 0, and begins the next one without node 2: what the program is told.
+fn go_on_without_node_2(node: &mut Node) -> Vec<(Address, OwnedFrame)> {
+    next_view(node, 2, "switch lan at 8: 0 1");
+    cut(node, peer(1), 2, CutStep::Report { is_complete: true, known: vec![] });
+    cut(node, peer(1), 2, CutStep::Held)
+}
+
+fn completed(frames: &[(Address, OwnedFrame)]) -> Vec<(Token, Vec<ReadValue>)> {
+    let completed = frames.iter().filter(|(_, frame)| frame.kind == COMPLETED);
+    let values = |frame: &OwnedFrame| Completed::decode_all(&frame.body).expect("it was written here").values;
+    completed.map(|(_, frame)| (frame.token, values(frame))).collect()
+}
+
+#[test]
+fn a_read_waits_over_the_end_of_a_view_for_who_is_left_and_not_for_who_is_gone() {
+    for (reserves, early) in [(1, vec![]), (2, vec![(Token(1), vec![ReadValue::Aborted])])] {
+        let mut node = node();
+        part(&mut node, reserves, 1, vec![Operation::Sched(MINE)]);
+        markers(&mut node, &[(1, reserves, 1)]);
+        assert_eq!(told(&submit(&mut node, 1, vec![Operation::Read(MINE)])), []);
+        assert_eq!(completed(&go_on_without_node_2(&mut node)), early);
+        assert_eq!(node.view(), View(2));
+        if reserves == 1 {
+            let assigns =
+                Part { view: View(2), rank: Rank(2), operations: vec![Operation::Assign(MINE, value(7))] };
+            give(&mut node, peer(1), PART, 2, &encode_to_vec(&assigns));
+            let mut body = 2u32.to_le_bytes().to_vec();
+            let ordered = Ordered { pulse: Pulse(1), sender: NodeId(1), rank: Rank(2) };
+            crate::codec::write_marker(&ordered, &mut body);
+            let manager = Address { node: NodeId(8), ..MANAGER };
+            let frames = give(&mut node, manager, MARKERS, 0, &body);
+            assert_eq!(completed(&frames), [(Token(1), vec![ReadValue::Value(value(7))])]);
+        }
+        assert_eq!((node.unexecuted(), node.halt()), (0, None));
+    }
+}
+
+/// Node 1 reads for it, and what it has read is not known here.
+#[test]
+fn a_read_of_a_copy_elsewhere_ends_with_the_view() {
+    let mut node = node();
+    part(&mut node, 1, 1, vec![Operation::Sched(MINE)]);
+    markers(&mut node, &[(1, 1, 1)]);
+    submit(&mut node, 1, vec![Operation::Read(MINE), Operation::Read(THEIRS)]);
+    assert_eq!(completed(&markers(&mut node, &[(2, 0, 1)])), []);
+    let aborted = vec![ReadValue::Aborted, ReadValue::Aborted];
+    assert_eq!(completed(&go_on_without_node_2(&mut node)), [(Token(1), aborted)]);
+}
+
 #[test]
 fn who_holds_a_view_begins_it_when_another_has_begun_also_on_the_way_to_a_later_one() {
     let text = "switch lan at 8: 0 1 2";

@@ -4,6 +4,7 @@ use super::Node;
 use super::change::{Held, Left};
 use crate::codec::{COMPLETED, Completed, Halt, HaltCause, Ordered, ReadValue, Refusal};
 use crate::logical_time::{Place, Stamp, View};
+use crate::memory::Reader;
 use crate::witness::Witnessed;
 use quintet_contract::{Address, NodeId, OwnedFrame};
 use quintet_wire::encode_to_vec;
@@ -42,8 +43,9 @@ impl Node {
     pub(super) fn begin(&mut self, Held { view, topology, .. }: Held) -> Vec<(Address, OwnedFrame)> {
         let readers = self.memory.abort(|node| topology.switch_of(node).is_some());
         self.resolve(readers, &ReadValue::Aborted, (self.config.me, self.rank));
-        self.memory.forget_readers();
         self.settle_own(view);
+        let waits = |reader: &Reader| reader.sender == self.config.me && self.own.contains_key(&reader.rank);
+        self.memory.keep_readers(waits);
         let left = |node| topology.switch_of(node).is_none();
         self.refuse_plain(left, &Refusal::ViewChanged(view));
         self.config.isonet = Arc::new(self.config.isonet.among(topology));
@@ -78,11 +80,17 @@ impl Node {
         }
     }
 
-    /// Tells the program which of its isochrons were executed and which not. Places that it would have reserved are not, and those that it would have given a value still wait
-    /// for one.
+    /// Tells the program which of its isochrons were executed and which not. Places that those would have reserved are not, and those that they would have given a value still
+    /// wait for one.
     fn settle_own(&mut self, next: View) {
         let mut has_lost = false;
-        for (rank, own) in core::mem::take(&mut self.own) {
+        for (rank, mut own) in core::mem::take(&mut self.own) {
+            if own.reads_here_alone() && self.memory.is_awaited_by(self.config.me, rank) {
+                // Who has reserved the place is left, and gives the value in a later view.
+                own.forget_remote();
+                self.own.insert(rank, own);
+                continue;
+            }
             if let Some(place) = own.place {
                 let values: Vec<ReadValue> =
                     own.values.into_iter().map(|value| value.unwrap_or(ReadValue::Aborted)).collect();

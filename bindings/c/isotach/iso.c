@@ -19,7 +19,7 @@
 
 #define NAME "isotach"
 #define JOIN_MS 60000
-/* Below the 256 at which a node refuses more. */
+/* Below the 240 at which a node refuses more. */
 #define MAX_UNDER_WAY 64
 #define MAX_VARIABLES 4096
 #define MAX_READS 1024

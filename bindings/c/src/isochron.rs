@@ -3,7 +3,7 @@
 //! An *isochron* is a set of operations: messages to handlers of members, reads and writes of shared variables (quintet_isonet(3)). All of them are executed at one instant of logical time, and
 //! all members execute all isochrons in one order. It has 1 to 1024 operations, of 60 KiB less 64 bytes all together, and its reads give as much at most.
 //!
-//! It is put together, begun, and waited for. Several may be under way at once, 256 of a member at most, and several may be put together at once. What is freed before it was begun has not
+//! It is put together, begun, and waited for. Several may be under way at once, 240 of a member at most, and several may be put together at once. What is freed before it was begun has not
 //! happened; what is freed under way goes on.
 
 use crate::boundary::{Tagged, free, give, guarded, handle, limit, misuse, place, value};
@@ -154,7 +154,7 @@ pub extern "C" fn quintet_isochron_begin(isochron: Option<&quintet_isochron>) ->
 
 /// Waits until it is executed by all its receivers, `timeout_ms` at most; what it came to may be asked for again.
 ///
-/// Fails with `QUINTET_TIMED_OUT` or `QUINTET_CANCELLED`, and then it goes on; `QUINTET_BUSY` if 256 isochrons of this member waited, and it has had no effect; `QUINTET_BUSY`, too, while messages
+/// Fails with `QUINTET_TIMED_OUT` or `QUINTET_CANCELLED`, and then it goes on; `QUINTET_BUSY` if 240 isochrons of this member waited (256 where it gives values to reserved places), and it has had no effect; `QUINTET_BUSY`, too, while messages
 /// fill their room and nobody takes them: take some (`quintet_isonet_next`) and wait again, it goes on; `QUINTET_BAD_VALUE` if it reserves a place twice, gives a value for none or was not
 /// begun; `QUINTET_PEER_DIED` if a member has ended and none of those that are left has executed it: begin another one; `QUINTET_UNREACHABLE` or `QUINTET_PEER_SILENT` if this member has
 /// stopped, and it may have been executed.

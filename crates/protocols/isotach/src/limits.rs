@@ -12,6 +12,8 @@ pub const MAX_ISOCHRON_BYTES: usize = 60 * 1024;
 pub const MAX_READ_BYTES: usize = 60 * 1024;
 /// Isochrons of one node that are not executed everywhere. One more is refused as busy; a peer that has more broke the protocol.
 pub const MAX_UNEXECUTED: usize = 256;
+/// Of those, and of the ranks, so many are kept for isochrons that give more places values than they reserve: whatever waits for a value, it can be given.
+pub const KEPT_FOR_VALUES: usize = 16;
 /// How far the ranks of a node's isochrons that have not completed are apart. One that is farther is refused as busy: so the markers of the last so many isochrons
 /// of each sender are all that may be missing elsewhere.
 pub const MAX_RANKS_APART: u64 = 1024;

@@ -169,7 +169,7 @@ impl Isochron {
     ///
     /// # Errors
     /// - [`Code::BadValue`]: it has no operation, reserves a place twice, or gives a value for none; a handler would wait for itself.
-    /// - [`Code::Busy`]: 256 isochrons of this member wait. It had no effect.
+    /// - [`Code::Busy`]: 240 isochrons of this member wait; 256 for one that gives more reserved places their values than it reserves. It had no effect.
     /// - [`IsonetCause::ViewChanged`](crate::IsonetCause): a member has ended, and the others went on before it was executed, which nobody has done: begin it again.
     /// - The others of [`IsonetCause`](crate::IsonetCause): this member has stopped. It may have been executed.
     /// - [`Code::Closed`]: the isonet was closed.

@@ -5,7 +5,7 @@ use crate::codec::{Announced, COMPLETED, Completed, PART, Part, ReadValue, Refus
 use crate::defect::seeded;
 use crate::isochron::{Operation, check};
 use crate::isonet::Variable;
-use crate::limits::{MAX_RANKS_APART, MAX_UNEXECUTED};
+use crate::limits::{KEPT_FOR_VALUES, MAX_RANKS_APART, MAX_UNEXECUTED};
 use crate::logical_time::{Place, Rank};
 use crate::witness::{Reads, Witnessed};
 use quintet_contract::{Address, Frame, NodeId, Token};
@@ -127,8 +127,9 @@ impl Node {
         let reserved = check(&self.config.isonet, &operations, &self.reserved)
             .map_err(|misuse| Refusal::of_misuse(&misuse))?;
         let oldest = self.own.keys().next().unwrap_or(&self.rank);
-        let is_far = self.rank.0 - oldest.0 >= MAX_RANKS_APART;
-        if self.own.len() >= MAX_UNEXECUTED || is_far || !self.outgoing.is_program_told() {
+        let kept = if reserved.len() < self.reserved.len() { 0 } else { KEPT_FOR_VALUES };
+        let is_far = self.rank.0 - oldest.0 + kept as u64 >= MAX_RANKS_APART;
+        if self.own.len() + kept >= MAX_UNEXECUTED || is_far || !self.outgoing.is_program_told() {
             return Err(Refusal::Busy);
         }
         Ok((operations, reserved))

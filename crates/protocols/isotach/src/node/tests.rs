@@ -1,6 +1,7 @@
 use super::*;
 use crate::codec::{ANNOUNCE, COMPLETED, Completed, Cut, CutStep, DELIVERED, Delivered, INSTALLED};
 use crate::isonet::{Isonet, Shape};
+use crate::limits::KEPT_FOR_VALUES;
 use crate::topology::Topology;
 use crate::{Pulse, ReadValue};
 use quintet_contract::{DownCause, Effect, Effects, Kind, OwnedFrame};
@@ -271,7 +272,7 @@ fn a_program_that_submits_too_much_or_wrongly_is_told_so_and_the_node_goes_on() 
     assert!(matches!(refusal(give(&mut node, CALLERS, MARKERS, 2, &[])), Some(Refusal::Misuse(_))));
     let taken =
         (10..).take_while(|token| refusal(submit(&mut node, *token, vec![message(1, b"x")])).is_none());
-    assert_eq!(taken.count(), MAX_UNEXECUTED);
+    assert_eq!(taken.count(), MAX_UNEXECUTED - KEPT_FOR_VALUES);
     assert_eq!(refusal(submit(&mut node, 5, vec![message(1, b"x")])), Some(Refusal::Busy));
     assert_eq!(node.halt(), None);
 }
@@ -437,5 +438,20 @@ fn ranks_of_what_has_not_completed_are_not_far_apart() {
         }
         is_refused
     });
-    assert_eq!((last, node.halt()), (Some(crate::limits::MAX_RANKS_APART + 2), None));
+    let all = crate::limits::MAX_RANKS_APART - KEPT_FOR_VALUES as u64;
+    assert_eq!((last, node.halt()), (Some(all + 2), None));
+}
+
+#[test]
+fn whatever_waits_for_a_reserved_place_it_can_be_given_its_value() {
+    let mut node = node();
+    submit(&mut node, 1, vec![Operation::Sched(MINE)]);
+    let read = |node: &mut Node, token| refused(&submit(node, token, vec![Operation::Read(MINE)])).is_none();
+    let reads = (2..).take_while(|token| read(&mut node, *token)).count();
+    assert_eq!(reads, MAX_UNEXECUTED - KEPT_FOR_VALUES);
+    let moves = vec![Operation::Assign(MINE, value(6)), Operation::Sched(MINE)];
+    assert!(refused(&submit(&mut node, 2000, moves)).is_some(), "it reserves as many as it gives values");
+    let frames = submit(&mut node, 2001, vec![Operation::Assign(MINE, value(7))]);
+    assert_eq!(completed(&frames).len(), reads + 1);
+    assert_eq!(node.unexecuted(), 0);
 }

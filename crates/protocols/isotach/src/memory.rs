@@ -87,11 +87,6 @@ impl Memory {
         readers
     }
 
-    /// Whether an isochron reads here what has no value so far.
-    pub(crate) fn is_awaited_by(&self, sender: NodeId, rank: Rank) -> bool {
-        self.reserved.values().flatten().any(|reader| (reader.sender, reader.rank) == (sender, rank))
-    }
-
     /// Forgets who else waits, as nobody answers for them any more.
     pub(crate) fn keep_readers(&mut self, waits: impl Fn(&Reader) -> bool) {
         self.reserved.values_mut().for_each(|readers| readers.retain(&waits));

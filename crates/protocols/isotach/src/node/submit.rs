@@ -77,9 +77,10 @@ impl Own {
         true
     }
 
-    /// Whether it was executed here, and whoever has not answered reads nothing for it.
-    pub(super) fn reads_here_alone(&self) -> bool {
-        self.is_executed_here && self.remote.values().all(Vec::is_empty)
+    /// Whether it was executed here and waits for values that come here, and for none that others read.
+    pub(super) fn awaits_values_here_alone(&self) -> bool {
+        let reads_here_alone = self.remote.values().all(Vec::is_empty);
+        self.is_executed_here && reads_here_alone && self.values.iter().any(Option::is_none)
     }
 
     /// Its view has ended: nobody answers any more.

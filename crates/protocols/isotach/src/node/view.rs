@@ -85,7 +85,7 @@ impl Node {
     fn settle_own(&mut self, next: View) {
         let mut has_lost = false;
         for (rank, mut own) in core::mem::take(&mut self.own) {
-            if own.reads_here_alone() && self.memory.is_awaited_by(self.config.me, rank) {
+            if own.awaits_values_here_alone() {
                 // Who has reserved the place is left, and gives the value in a later view.
                 own.forget_remote();
                 self.own.insert(rank, own);

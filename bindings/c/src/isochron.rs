@@ -154,7 +154,7 @@ pub extern "C" fn quintet_isochron_begin(isochron: Option<&quintet_isochron>) ->
 
 /// Waits until it is executed by all its receivers, `timeout_ms` at most; what it came to may be asked for again.
 ///
-/// Fails with `QUINTET_TIMED_OUT` or `QUINTET_CANCELLED`, and then it goes on; `QUINTET_BUSY` if 240 isochrons of this member waited (256 where it gives values to reserved places), and it has had no effect; `QUINTET_BUSY`, too, while messages
+/// Fails with `QUINTET_TIMED_OUT` or `QUINTET_CANCELLED`, and then it goes on; `QUINTET_BUSY` if 240 isochrons of this member waited (256 for one that gives more reserved places their values than it reserves), and it has had no effect; `QUINTET_BUSY`, too, while messages
 /// fill their room and nobody takes them: take some (`quintet_isonet_next`) and wait again, it goes on; `QUINTET_BAD_VALUE` if it reserves a place twice, gives a value for none or was not
 /// begun; `QUINTET_PEER_DIED` if a member has ended and none of those that are left has executed it: begin another one; `QUINTET_UNREACHABLE` or `QUINTET_PEER_SILENT` if this member has
 /// stopped, and it may have been executed.

@@ -149,10 +149,11 @@ impl Agreement {
         step.into_iter().for_each(|step| self.say(node, step));
     }
 
-    /// Another one cannot reach it.
-    pub(crate) fn accuse(&mut self, now: Time, node: NodeId) {
-        let node = self.process_of(node);
-        if node != self.me {
+    /// Another one, a token manager say, cannot reach it in this view. What is said in a view that another one follows is said of that one alone; and of two that cannot reach
+    /// each other the one that is heard first is counted on.
+    pub(crate) fn accuse(&mut self, now: Time, view: View, by: NodeId, node: NodeId) {
+        let (by, node) = (self.process_of(by), self.process_of(node));
+        if view == self.base && node != self.me && !self.suspects().contains(&by) {
             self.accused.insert(node);
             self.think(now);
         }

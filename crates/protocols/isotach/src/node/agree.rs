@@ -44,8 +44,9 @@ impl Node {
 
     /// The token manager cannot reach a node.
     pub(super) fn accuse(&mut self, node: NodeId) {
+        let (view, by) = (self.fence.view, self.outgoing.manager().node);
         if let Some(agreement) = &mut self.agreement {
-            agreement.accuse(self.now, node);
+            agreement.accuse(self.now, view, by, node);
         }
     }
 

@@ -72,7 +72,7 @@ pub struct Node {
     held: Vec<Held>,
     /// All who are left hold it: the next view begins.
     is_agreed: bool,
-    /// What markers have told.
+    /// What markers have told, and receivers of what this node has no part of.
     told: Told,
     left: Left,
     memory: Memory,

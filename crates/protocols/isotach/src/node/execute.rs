@@ -67,8 +67,10 @@ impl Node {
         let me = self.config.me;
         let own = self.own.get_mut(&rank).expect("markers and waiting ones are of isochrons that are there");
         if own.place.is_some_and(|known| known != place) {
-            // Another receiver was told another time.
-            return Err(self.outgoing.manager().node);
+            // Another receiver was told another time; or it says so, if the manager is in this process.
+            let manager = self.outgoing.manager().node;
+            let says_so = own.first_answered(me).filter(|_| manager == me);
+            return Err(says_so.unwrap_or(manager));
         }
         let share = core::mem::take(&mut own.local);
         (own.place, own.is_executed_here) = (Some(place), true);

@@ -1,7 +1,9 @@
 //! Isochrons of the node's own program, from their submission to their end.
 
 use super::Node;
-use crate::codec::{Announced, COMPLETED, Completed, PART, Part, ReadValue, Refusal, read_operations};
+use crate::codec::{
+    Announced, COMPLETED, Completed, Ordered, PART, Part, ReadValue, Refusal, read_operations,
+};
 use crate::defect::seeded;
 use crate::isochron::{Operation, check};
 use crate::isonet::Variable;
@@ -75,6 +77,12 @@ impl Own {
         self.place = Some(place);
         slots.into_iter().zip(values).for_each(|(slot, value)| self.values[slot] = Some(value));
         true
+    }
+
+    /// The first of the other receivers that have answered.
+    pub(super) fn first_answered(&self, me: NodeId) -> Option<NodeId> {
+        let has_answered = |node: &NodeId| *node != me && !self.remote.contains_key(node);
+        self.receivers.iter().copied().find(has_answered)
     }
 
     /// Whether it was executed here and waits for values that come here, and for none that others read.
@@ -252,6 +260,10 @@ impl Node {
         }
         let Some(own) = self.own.remove(&rank) else { return };
         let place = own.place.expect("who executes it says when");
+        if !own.receivers.contains(&self.config.me) {
+            // No marker tells this node, and who does may be gone: what is before it in this node's order is before it in the one order.
+            self.told.add(Ordered { pulse: place.stamp.pulse, sender: self.config.me, rank });
+        }
         let values: Vec<ReadValue> = own.values.into_iter().flatten().collect();
         self.counters.completed += 1;
         if self.config.keeps_witness {

@@ -6,8 +6,8 @@ use crate::codec::{
     Refusal, SENT, SUBMIT, TOKEN,
 };
 use crate::{
-    Isonet, ManagerConfig, Node, NodeConfig, Operation, Pulse, Rank, ReadValue, Shape, Stamp, TokenManager,
-    Topology, Variable, View,
+    Isonet, ManagerConfig, Member, Node, NodeConfig, Operation, Pulse, Rank, ReadValue, Shape, Stamp,
+    TokenManager, Topology, Variable, View,
 };
 use quintet_contract::{
     Address, Bytes, DownCause, Effect, Effects, Frame, Input, Kind, NodeId, PeerChange, Protocol, Time, Token,
@@ -56,13 +56,44 @@ const CALLERS: Address = Address { node: ME, port: PORT_CALLERS };
 const NODE: Address = Address { node: ME, port: PORT_ISOTACH };
 const MANAGER: Address = Address { node: ME, port: PORT_TOKEN_MANAGER };
 
-/// A node and the manager of its switch, both at node 0, between which frames pass at once; nodes 1 and 2, and the manager of another switch
+/// A node and the manager of its switch, both at node 0, between which frames pass at once, or a member; nodes 1 and 2, and the manager of another switch
 /// at node 2, say what the bytes say.
 struct Driven {
-    node: Node,
-    manager: TokenManager,
+    here: Here,
     asked: BTreeSet<Token>,
     token: u64,
+}
+
+enum Here {
+    Apart(Box<(Node, TokenManager)>),
+    Member(Box<Member>),
+}
+
+impl Here {
+    fn node(&self) -> &Node {
+        match self {
+            Here::Apart(both) => &both.0,
+            Here::Member(member) => member.node(),
+        }
+    }
+
+    fn manager(&self) -> &TokenManager {
+        match self {
+            Here::Apart(both) => &both.1,
+            Here::Member(member) => member.manager(),
+        }
+    }
+
+    /// Who has an address.
+    fn at(&mut self, at: Address) -> &mut dyn Protocol {
+        match self {
+            Here::Apart(both) => {
+                let (node, manager) = &mut **both;
+                if at == NODE { node } else { manager }
+            }
+            Here::Member(member) => &mut **member,
+        }
+    }
 }
 
 /// Gives a node and its token manager what the bytes say. Each step is what happens u8 and a number u8; raw frames have a kind u8, a length u8 and a body.
@@ -71,8 +102,8 @@ struct Driven {
 /// If one of them does, answers what was not asked or twice, or tells of a place before the last: a defect.
 pub fn drive(bytes: &[u8]) {
     let mut reader = Reader::new(bytes);
-    // The longer half of the inputs is for nodes that agree on views by themselves.
-    let mut driven = Driven::new(bytes.last().is_some_and(|last| *last >= 128));
+    // Half of the inputs are for nodes that agree on views by themselves, and half of those for members.
+    let mut driven = Driven::new(bytes.last().copied().unwrap_or_default());
     while let Ok([what, number]) = reader.array() {
         let peer = NodeId(1 + u16::from(number % 2));
         let of = |port| Address { node: peer, port };
@@ -105,23 +136,27 @@ fn isonet() -> Arc<Isonet> {
 }
 
 impl Driven {
-    fn new(agrees: bool) -> Driven {
+    fn new(setting: u8) -> Driven {
         let config = NodeConfig::new(ME, CALLERS, View(1), isonet());
-        let node = Node::new(NodeConfig { managers_from: agrees.then_some(NodeId(100)), ..config });
         let manager = TokenManager::new(ManagerConfig::new(isonet(), 0, View(1)));
-        Driven { node, manager, asked: BTreeSet::new(), token: 0 }
+        let here = match setting {
+            0..128 => Here::Apart(Box::new((Node::new(config), manager))),
+            128..192 => {
+                let node = Node::new(NodeConfig { managers_from: Some(NodeId(100)), ..config });
+                Here::Apart(Box::new((node, manager)))
+            }
+            192.. => Here::Member(Box::new(Member::new(NodeConfig { managers_from: Some(ME), ..config }))),
+        };
+        Driven { here, asked: BTreeSet::new(), token: 0 }
     }
 
     /// Gives an input, and what follows from it between the two.
     fn give(&mut self, at: Address, input: Input<'_>) {
         let mut out = Effects::default();
-        let before = (self.node.view(), self.node.place());
-        if at == NODE {
-            self.node.handle(Time(1), input, &mut out);
-        } else {
-            self.manager.handle(Time(1), input, &mut out);
-        }
-        assert!(before <= (self.node.view(), self.node.place()), "the order never goes back");
+        let order = |here: &Here| (here.node().view(), here.node().place());
+        let before = order(&self.here);
+        self.here.at(at).handle(Time(1), input, &mut out);
+        assert!(before <= order(&self.here), "the order never goes back");
         for effect in out.drain().collect::<Vec<_>>() {
             let Effect::Sent(to, frame) = effect else { continue };
             match to {
@@ -184,14 +219,14 @@ impl Driven {
         let rank = Rank(u64::from(number));
         let operations =
             vec![Operation::Read(Variable(0)), Operation::Write(Variable(0), Bytes::from(vec![number; 2]))];
-        let body = encode_to_vec(&Part { view: self.node.view(), rank, operations });
+        let body = encode_to_vec(&Part { view: self.here.node().view(), rank, operations });
         let from = Address { node: from, port: PORT_ISOTACH };
         self.give(NODE, Input::Frame(from, Frame::new(PART, Token(rank.0), &body)));
     }
 
     /// Node 1 announces an isochron for node 0.
     fn announce(&mut self, number: u8) {
-        let view = self.manager.view().0.to_le_bytes();
+        let view = self.here.manager().view().0.to_le_bytes();
         let body = [&view[..], &u64::from(number).to_le_bytes(), &[1, 0, 0, 0]].concat();
         let from = Address { node: NodeId(1), port: PORT_ISOTACH };
         self.give(MANAGER, Input::Frame(from, Frame::new(codec::ANNOUNCE, Token(0), &body)));
@@ -201,8 +236,10 @@ impl Driven {
 
     /// The other switch's next token, or one that is not.
     fn token(&mut self, number: u8) {
-        let (view, next) =
-            (self.manager.view().0.to_le_bytes(), self.manager.pulse().0 + u64::from(number % 4 / 3));
+        let (view, next) = (
+            self.here.manager().view().0.to_le_bytes(),
+            self.here.manager().pulse().0 + u64::from(number % 4 / 3),
+        );
         let body = [&view[..], &next.to_le_bytes(), &[1]].concat();
         let from = Address { node: NodeId(2), port: PORT_TOKEN_MANAGER };
         self.give(MANAGER, Input::Frame(from, Frame::new(TOKEN, Token(0), &body)));
@@ -210,7 +247,7 @@ impl Driven {
     }
 
     fn executed(&mut self, from: NodeId, number: u8) {
-        let (rank, view) = (u64::from(number / 4), self.node.view());
+        let (rank, view) = (u64::from(number / 4), self.here.node().view());
         let values = (0..number % 2).map(|byte| ReadValue::Value(Bytes::from(vec![byte; 2]))).collect();
         let body = encode_to_vec(&Executed { view, pulse: Pulse(u64::from(number / 8)), values });
         let from = Address { node: from, port: PORT_ISOTACH };
@@ -227,7 +264,7 @@ impl Driven {
     fn next_view(&mut self, number: u8) {
         let topology = ["switch a at 0: 0 1\nswitch b at 2: 2\nwire a b\n", "switch a at 0: 0 2\n"]
             [usize::from(number % 2)];
-        let view = View(self.node.view().0 + 1 + u32::from(number / 64));
+        let view = View(self.here.node().view().0 + 1 + u32::from(number / 64));
         let body = encode_to_vec(&NextView { view, topology });
         if number & 2 == 0 {
             self.ask(NODE, NEXT_VIEW, &body);
@@ -253,7 +290,7 @@ impl Driven {
             7 => AgreeStep::AllLeave,
             _ => AgreeStep::Agreed(topology),
         };
-        let base = View(self.node.view().0 + u32::from(number / 9 % 2));
+        let base = View(self.here.node().view().0 + u32::from(number / 9 % 2));
         let body = encode_to_vec(&Agree { base, step });
         let from = Address { node: from, port: PORT_ISOTACH };
         self.give(NODE, Input::Frame(from, Frame::new(codec::AGREE, Token(0), &body)));
@@ -261,7 +298,7 @@ impl Driven {
 
     /// A step of the cut, said by another node: the number says which, for which view, and how far it is known.
     fn cut(&mut self, from: NodeId, number: u8) {
-        let next = View(self.node.view().0 + 1 + u32::from(number / 128));
+        let next = View(self.here.node().view().0 + 1 + u32::from(number / 128));
         let known = |pulse: u8| Ordered {
             pulse: Pulse(pulse.into()),
             sender: from,
@@ -276,7 +313,7 @@ impl Driven {
             _ if is_complete => CutStep::Gather,
             _ => CutStep::Begun,
         };
-        let body = encode_to_vec(&Cut { view: self.node.view(), next, step });
+        let body = encode_to_vec(&Cut { view: self.here.node().view(), next, step });
         let from = Address { node: from, port: PORT_ISOTACH };
         self.give(NODE, Input::Frame(from, Frame::new(CUT, Token(0), &body)));
     }
@@ -305,6 +342,7 @@ pub fn seeds() -> Vec<(&'static str, Vec<u8>)> {
     ];
     let agree = 14;
     let agrees = [[submit, 8], [down, 1], [agree, 70], [agree, 72], [submit, 9], [agree, 131], [agree, 216]];
+    let member = [[submit, 8], [submit, 9], [part, 1], [announce, 1], [wake, 0], [down, 1], [agree, 216]];
     let raw = [
         1,
         0,
@@ -338,6 +376,7 @@ pub fn seeds() -> Vec<(&'static str, Vec<u8>)> {
         ("changes", changes.concat()),
         ("raw", raw.to_vec()),
         ("agrees", agrees.concat()),
+        ("member", member.concat()),
     ]
 }
 

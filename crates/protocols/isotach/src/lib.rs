@@ -33,6 +33,7 @@
 //! | `codec.rs` | every frame |
 //! | `manager.rs`, `siu.rs` | [`TokenManager`]; the stamps of its nodes |
 //! | `node.rs` | [`Node`]; `node/submit.rs` its own isochrons, `node/execute.rs` everybody's, `node/change.rs` and `node/view.rs` a new view |
+//! | `member.rs` | [`Member`]: a node and the token manager in its process, as one peer |
 //! | `agreement.rs` | who belongs to the next view, where nodes agree on it by themselves |
 //! | `cut.rs` | what a view that ends executes, of all that those who are left know |
 //! | `memory.rs` | copies of variables, reserved places |
@@ -55,6 +56,7 @@ mod lane;
 pub mod limits;
 mod logical_time;
 mod manager;
+mod member;
 mod memory;
 mod node;
 mod siu;
@@ -70,6 +72,7 @@ pub use isochron::{Composer, Isochron, Misuse, Operation};
 pub use isonet::{Delivery, Isonet, Shape, ShapeError, Variable};
 pub use logical_time::{Place, Pulse, Rank, Stamp, View};
 pub use manager::TokenManager;
+pub use member::Member;
 pub use node::Node;
 pub use topology::{Switch, Topology, TopologyError};
 pub use witness::{Performed, Reads, Run, Violation, Witnessed, check};

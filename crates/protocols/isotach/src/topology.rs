@@ -111,6 +111,12 @@ impl Topology {
         self.place.get(&node).copied()
     }
 
+    /// The switch that a node stands for.
+    #[must_use]
+    pub fn switch_kept_by(&self, manager: NodeId) -> Option<usize> {
+        self.switches.iter().position(|switch| switch.manager == manager)
+    }
+
     /// The logical distance of two nodes: the switches on the way, 1 at least.
     #[must_use]
     pub fn distance(&self, from: NodeId, to: NodeId) -> Option<u32> {

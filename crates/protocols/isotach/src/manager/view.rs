@@ -18,8 +18,7 @@ impl TokenManager {
     pub(super) fn next_view(&mut self, now: Time, from: Address, asked: Frame<'_>, out: &mut dyn Outbox) {
         let (kind, body) = match self.read_next_view(from, asked) {
             Ok(config) => {
-                let early = self.begin(config);
-                early.into_iter().for_each(|(from, frame)| self.take(now, from, frame.borrow(), out));
+                self.enter(now, config, out);
                 (INSTALLED, Vec::new())
             }
             Err(problem) => (REFUSED, encode_to_vec(&Refusal::Misuse(problem))),
@@ -33,19 +32,40 @@ impl TokenManager {
         self.asked_by = Some(to);
     }
 
+    /// The node in whose process it is goes to a view in which this manager keeps the pulse of a switch.
+    pub(crate) fn go_to(
+        &mut self,
+        now: Time,
+        (view, topology): (View, Topology),
+        switch: usize,
+        out: &mut dyn Outbox,
+    ) {
+        self.enter(now, self.config_in(view, topology, switch), out);
+        self.flush(out);
+    }
+
+    fn enter(&mut self, now: Time, config: ManagerConfig, out: &mut dyn Outbox) {
+        let early = self.begin(config);
+        early.into_iter().for_each(|(from, frame)| self.take(now, from, frame.borrow(), out));
+    }
+
     fn read_next_view(&self, from: Address, asked: Frame<'_>) -> Result<ManagerConfig, String> {
         let next = NextView::decode_all(asked.body).map_err(|error| error.to_string())?;
         let topology = Topology::parse(next.topology).map_err(|error| error.to_string())?;
         if next.view <= self.fence.view {
             return Err(format!("view {} does not follow view {}", next.view.0, self.fence.view.0));
         }
-        let here = topology.switches().iter().position(|switch| switch.manager == from.node);
+        let here = topology.switch_kept_by(from.node);
         let switch =
             here.ok_or_else(|| format!("node {} stands for no switch of the new view", from.node.0))?;
+        Ok(self.config_in(next.view, topology, switch))
+    }
+
+    fn config_in(&self, view: View, topology: Topology, switch: usize) -> ManagerConfig {
         let isonet = Arc::new(self.config.isonet.among(topology));
         let mut config = self.config.clone();
-        (config.isonet, config.switch, config.view) = (isonet, switch, next.view);
-        Ok(config)
+        (config.isonet, config.switch, config.view) = (isonet, switch, view);
+        config
     }
 
     fn begin(&mut self, config: ManagerConfig) -> Vec<(Address, OwnedFrame)> {

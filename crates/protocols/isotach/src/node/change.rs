@@ -125,6 +125,14 @@ impl Node {
         self.change.as_ref().map(|change| change.view)
     }
 
+    /// The last view that this node has begun or is on its way to.
+    pub(crate) fn newest_view(&self) -> (View, &Topology) {
+        match &self.change {
+            Some(change) => (change.view, &change.topology),
+            None => (self.fence.view, self.config.isonet.topology()),
+        }
+    }
+
     /// Has all who are left tell what they know, if this node is their coordinator.
     pub(super) fn gather(&mut self) {
         let me = self.config.me;

@@ -1,6 +1,6 @@
 //! A run whose frames are delivered by hand, in the order in which a specification showed what went wrong (decision 69).
 
-use super::net::{Net, callers_of, manager_at, node_at};
+use super::net::{Net, Setting, callers_of, manager_at, node_at};
 use quintet_contract::{Address, Bytes, Frame, Input, NodeId, Random, Token};
 use quintet_isotach::codec::{NEXT_VIEW, NextView, SUBMIT};
 use quintet_isotach::{Isonet, Operation, Topology, View, Witnessed};
@@ -25,7 +25,7 @@ impl Run {
         let topology = Topology::lan(MANAGER.node, &[NodeId(0), NodeId(1), NodeId(2)]).expect("it has nodes");
         let isonet = Arc::new(Isonet::new(topology, BTreeMap::new()).expect("it has no variable"));
         let mut random = Random::new(1, 1);
-        let mut net = Net::new(&isonet, &mut random, None, None);
+        let mut net = Net::new(&isonet, &mut random, None, Setting::Told);
         net.is_never_full();
         Run { net, random }
     }

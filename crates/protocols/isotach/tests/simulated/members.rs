@@ -1,7 +1,8 @@
 //! Runs in which nobody outside says who belongs to a view: nodes agree on it by themselves.
 
 use super::found::Found;
-use super::net::{MANAGERS, callers_of, manager_at, node_at};
+use super::machine::Machine;
+use super::net::{MANAGERS, Setting, callers_of, manager_at, node_at};
 use super::run::World;
 use quintet_contract::{Address, Frame, Input, NodeId, Token};
 use quintet_isotach::codec::{LEAVE, NEXT_VIEW, NextView};
@@ -15,8 +16,8 @@ fn beside(node: NodeId) -> NodeId {
 }
 
 /// Processes end, one after the other or while the others agree on the view without the first.
-pub(crate) fn run_with_ends(seed: u64) -> Result<(), Found> {
-    let mut world = begun(seed)?;
+pub(crate) fn run_with_ends(seed: u64, setting: Setting) -> Result<(), Found> {
+    let mut world = begun(seed, setting)?;
     let ends = 1 + world.random.below(3);
     for _ in 0..ends {
         world.go_some(60)?;
@@ -31,8 +32,8 @@ pub(crate) fn run_with_ends(seed: u64) -> Result<(), Found> {
 }
 
 /// Two nodes that cannot reach each other, while both are there.
-pub(crate) fn run_with_parted(seed: u64) -> Result<(), Found> {
-    let mut world = begun(seed)?;
+pub(crate) fn run_with_parted(seed: u64, setting: Setting) -> Result<(), Found> {
+    let mut world = begun(seed, setting)?;
     let nodes: Vec<NodeId> = world.net.nodes.keys().copied().collect();
     let one = world.any(&nodes);
     let others: Vec<NodeId> = nodes.iter().copied().filter(|node| *node != one).collect();
@@ -49,8 +50,8 @@ pub(crate) fn run_with_parted(seed: u64) -> Result<(), Found> {
     world.check_members(&[one, other].into())
 }
 
-fn begun(seed: u64) -> Result<World, Found> {
-    let mut world = World::new(seed, Delivery::Safe, None, Some(NodeId(MANAGERS)));
+fn begun(seed: u64, setting: Setting) -> Result<World, Found> {
+    let mut world = World::new(seed, Delivery::Safe, None, setting);
     world.programs.values_mut().for_each(|program| program.agrees());
     world.go_some(400)?;
     Ok(world)
@@ -104,6 +105,7 @@ impl World {
         }
         let managers = both.iter().filter_map(|at| self.net.managers.get(&at.node));
         self.managers_lost_in.extend(managers.map(|manager| manager.view()));
+        self.managers_lost_in.extend(self.net.nodes.get(&node).and_then(Machine::kept_view));
         let mut held = Vec::new();
         self.net.is_ending = true;
         for at in &both {
@@ -132,7 +134,6 @@ impl World {
     /// All who are there go on in one view of theirs, but one of two that are `parted`; or all of them say that they are too few.
     fn check_members(&mut self, parted: &BTreeSet<NodeId>) -> Result<(), Found> {
         let wrong = |text: String| Err(Found::Other(text));
-        self.forget_what_nobody_knows();
         let ended: BTreeSet<NodeId> = self
             .programs
             .iter()
@@ -141,6 +142,7 @@ impl World {
             .collect();
         let is_minority = |node: &NodeId| matches!(self.programs[node].ended, Some(Refusal::Minority { .. }));
         if ended.len() == self.programs.len() && ended.iter().all(is_minority) {
+            self.forget_what_nobody_knows();
             self.check()?;
             return if self.is_quorum_of_first() {
                 wrong("enough say that they are too few".to_owned())
@@ -169,6 +171,7 @@ impl World {
             return wrong(format!("node {} has halted: {halt}", node.0));
         }
         self.run.has_ended = true;
+        self.forget_what_nobody_knows();
         self.check()?;
         self.check_told()?;
         let unanswered = self.programs.iter().find(|(_, one)| !one.open.is_empty() || one.plain > 0);
@@ -199,15 +202,24 @@ impl World {
             let is_read_there = |view: View, variable| {
                 views[&view].copy_for(*node, variable).is_some_and(|copy| gone.contains(&copy))
             };
+            // A read of one's own copy may wait over the end of its view, and has its value of the view in which it completes.
+            let mut seen = View(0);
             said.retain(|one| match one {
-                Witnessed::Executed { place, .. } => !is_gone || !lost.contains(&place.stamp.view),
+                Witnessed::Executed { place, .. } => {
+                    seen = seen.max(place.stamp.view);
+                    !is_gone || !lost.contains(&place.stamp.view)
+                }
+                Witnessed::Submitted { after, .. } => {
+                    seen = seen.max(after.stamp.view);
+                    true
+                }
                 Witnessed::Completed { place, reads, .. } => {
                     let view = place.stamp.view;
                     let is_of_gone =
                         is_gone || reads.iter().any(|(variable, _)| is_read_there(view, *variable));
-                    !is_of_gone || lost.first().is_none_or(|lost| view < *lost)
+                    !is_of_gone || lost.first().is_none_or(|lost| view.max(seen) < *lost)
                 }
-                _ => true,
+                Witnessed::Received { .. } | Witnessed::Lost { .. } => true,
             });
         }
     }

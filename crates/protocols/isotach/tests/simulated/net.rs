@@ -1,11 +1,12 @@
 //! Links that keep the order of frames and lose none, delay them at random, and are full at random.
 
+use super::machine::Machine;
 use super::trace::Trace;
 use quintet_contract::{
     Address, Bytes, Disconnect, DownCause, Draft, Input, Kind, NodeId, Outbox, OwnedFrame, PeerChange,
     Protocol, Random, SendError, Time, Token,
 };
-use quintet_isotach::{Isonet, ManagerConfig, Node, NodeConfig, TokenManager, View};
+use quintet_isotach::{Isonet, ManagerConfig, NodeConfig, TokenManager, View};
 use quintet_wire::registry::{PORT_CALLERS, PORT_ISOTACH, PORT_TOKEN_MANAGER};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -25,6 +26,17 @@ pub(crate) const fn manager_at(node: NodeId) -> Address {
 /// The token manager in the process of node `n` is this node and `n`.
 pub(crate) const MANAGERS: u16 = 1000;
 
+/// Who says what the next view is, and where token managers are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Setting {
+    /// Programs are told. Token managers have nodes of their own.
+    Told,
+    /// Nodes agree on it by themselves. Token managers have nodes of their own, [`MANAGERS`] further on.
+    Agreed,
+    /// The same, and each node has a token manager at its own address.
+    Members,
+}
+
 /// A node that is to be woken later waits for others, and not for its turn.
 const PATIENCE: Time = Time(200_000_000);
 
@@ -32,7 +44,7 @@ type Way = (Address, Address);
 
 #[derive(Default)]
 pub(crate) struct Net {
-    pub(crate) nodes: BTreeMap<NodeId, Node>,
+    pub(crate) nodes: BTreeMap<NodeId, Machine>,
     pub(crate) managers: BTreeMap<NodeId, TokenManager>,
     links: BTreeMap<Way, VecDeque<OwnedFrame>>,
     /// Ways whose sender was told that they are full.
@@ -109,14 +121,21 @@ impl Net {
         isonet: &Arc<Isonet>,
         random: &mut Random,
         defect: Option<quintet_isotach::Defect>,
-        managers_from: Option<NodeId>,
+        setting: Setting,
     ) -> Net {
         let refused_per_million = [0, 20_000, 300_000][usize::try_from(random.below(3)).expect("small")];
         let mut net = Net { refused_per_million, ..Net::default() };
+        let (managers_from, make): (_, fn(NodeConfig) -> Machine) = match setting {
+            Setting::Told => (None, Machine::node),
+            Setting::Agreed => (Some(NodeId(MANAGERS)), Machine::node),
+            Setting::Members => (Some(NodeId(0)), Machine::member),
+        };
         for node in isonet.topology().nodes() {
             let config = NodeConfig::new(node, callers_of(node), View(1), isonet.clone());
-            net.nodes
-                .insert(node, Node::new(NodeConfig { keeps_witness: true, managers_from, defect, ..config }));
+            net.nodes.insert(node, make(NodeConfig { keeps_witness: true, managers_from, defect, ..config }));
+        }
+        if setting == Setting::Members {
+            return net;
         }
         for (switch, described) in isonet.topology().switches().iter().enumerate() {
             let config = ManagerConfig { defect, ..ManagerConfig::new(isonet.clone(), switch, View(1)) };
@@ -161,7 +180,7 @@ impl Net {
         } else if let Some(node) = self.nodes.get_mut(&at.node) {
             // Whoever is woken is woken in time, however long that is for others.
             let now = if matches!(input, Input::Wake) { node.deadline() } else { None };
-            node.handle(now.unwrap_or(Time(1)), input, &mut out);
+            node.protocol().handle(now.unwrap_or(Time(1)), input, &mut out);
         }
         self.write_down(at.node);
     }
@@ -194,7 +213,7 @@ impl Net {
         events.extend(woken.map(|(node, _)| Event::Wakes(manager_at(*node))));
         // Who waits for long hears first what is on its way.
         let is_quiet = events.is_empty() && !self.is_ending;
-        let is_woken = |node: &Node| node.deadline().is_some_and(|at| is_quiet || at < PATIENCE);
+        let is_woken = |node: &Machine| node.deadline().is_some_and(|at| is_quiet || at < PATIENCE);
         let woken = self.nodes.iter().filter(|(_, node)| is_woken(node));
         events.extend(woken.map(|(node, _)| Event::Wakes(node_at(*node))));
         if events.is_empty() {

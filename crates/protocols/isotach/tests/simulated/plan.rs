@@ -38,6 +38,12 @@ pub(crate) fn isonet(random: &mut Random, delivery: Delivery) -> Arc<Isonet> {
     Arc::new(isonet.with_delivery(delivery))
 }
 
+/// The same with one switch, whose pulse the first node keeps.
+pub(crate) fn of_members(isonet: &Isonet) -> Arc<Isonet> {
+    let nodes: Vec<NodeId> = isonet.topology().nodes().collect();
+    Arc::new(isonet.among(Topology::lan(nodes[0], &nodes).expect("it has nodes")))
+}
+
 /// What is left of an isonet when some have gone. If a token manager is among them, all are at one switch, of another manager.
 pub(crate) fn without(isonet: &Isonet, gone: &BTreeSet<NodeId>, view: u16) -> Arc<Isonet> {
     let topology = isonet.topology();

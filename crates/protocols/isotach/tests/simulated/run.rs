@@ -2,7 +2,7 @@
 
 use super::found::Found;
 use super::lost;
-use super::net::{Net, callers_of, manager_at, node_at};
+use super::net::{Net, Setting, callers_of, manager_at, node_at};
 use super::plan;
 use super::trace::Trace;
 use quintet_contract::{Address, Bytes, Frame, Input, NodeId, Random, Token};
@@ -60,15 +60,11 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) fn new(
-        seed: u64,
-        delivery: Delivery,
-        defect: Option<Defect>,
-        managers_from: Option<NodeId>,
-    ) -> World {
+    pub(crate) fn new(seed: u64, delivery: Delivery, defect: Option<Defect>, setting: Setting) -> World {
         let mut random = Random::new(seed, 1);
         let isonet = plan::isonet(&mut random, delivery);
-        let net = Net::new(&isonet, &mut random, defect, managers_from);
+        let isonet = if setting == Setting::Members { plan::of_members(&isonet) } else { isonet };
+        let net = Net::new(&isonet, &mut random, defect, setting);
         let program = |me| (me, Program::new(isonet.clone(), me));
         let programs = isonet.topology().nodes().map(program).collect();
         let run = Run { views: [(View(1), isonet.clone())].into(), ..Run::default() };
@@ -77,6 +73,8 @@ impl World {
 
     /// Takes steps, and lets programs act, until there is nothing to do any more; or, with `steps`, after so many.
     pub(crate) fn go(&mut self, steps: Option<usize>) -> Result<(), Found> {
+        // What came of an end that was told in between is heard before anybody acts.
+        self.listen()?;
         for step in 0..MAX_STEPS {
             if steps == Some(step) {
                 return Ok(());
@@ -466,14 +464,14 @@ impl Program {
 /// A run without faults.
 pub(crate) fn run(seed: u64, defect: Option<Defect>) -> Result<(), Found> {
     let delivery = if seed.is_multiple_of(2) { Delivery::Safe } else { Delivery::Agreed };
-    let mut world = World::new(seed, delivery, defect, None);
+    let mut world = World::new(seed, delivery, defect, Setting::Told);
     world.go(None)?;
     world.check_rest()
 }
 
 /// What is done in a run without faults, in safe delivery, line by line; and what came of it.
 pub(crate) fn run_traced(seed: u64, defect: Option<Defect>) -> (Vec<String>, Result<(), Found>) {
-    let mut world = World::new(seed, Delivery::Safe, defect, None);
+    let mut world = World::new(seed, Delivery::Safe, defect, Setting::Told);
     world.net.trace = Some(Trace::of(world.run.views[&View(1)].clone()));
     let came = world.go(None);
     let lines = world.net.trace.take().map(|trace| trace.lines()).unwrap_or_default();
@@ -482,7 +480,7 @@ pub(crate) fn run_traced(seed: u64, defect: Option<Defect>) -> (Vec<String>, Res
 
 /// A run in which one node ends, and the others go on.
 pub(crate) fn run_with_crash(seed: u64, delivery: Delivery, defect: Option<Defect>) -> Result<(), Found> {
-    let mut world = World::new(seed, delivery, defect, None);
+    let mut world = World::new(seed, delivery, defect, Setting::Told);
     let steps = usize::try_from(world.random.below(400)).expect("few");
     world.go(Some(steps))?;
     world.crash()?;

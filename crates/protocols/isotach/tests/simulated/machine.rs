@@ -1,0 +1,63 @@
+//! What stands at a node's address: the node alone, or with the token manager of its process.
+
+use core::ops::{Deref, DerefMut};
+use quintet_contract::Protocol;
+use quintet_isotach::{Member, Node, NodeConfig, View};
+
+/// A node, or a member.
+pub(crate) enum Machine {
+    Node(Box<Node>),
+    Member(Box<Member>),
+}
+
+impl Machine {
+    pub(crate) fn node(config: NodeConfig) -> Machine {
+        Machine::Node(Box::new(Node::new(config)))
+    }
+
+    pub(crate) fn member(config: NodeConfig) -> Machine {
+        Machine::Member(Box::new(Member::new(config)))
+    }
+
+    pub(crate) fn protocol(&mut self) -> &mut dyn Protocol {
+        match self {
+            Machine::Node(node) => &mut **node,
+            Machine::Member(member) => &mut **member,
+        }
+    }
+
+    pub(crate) fn deadline(&self) -> Option<quintet_contract::Time> {
+        match self {
+            Machine::Node(node) => node.deadline(),
+            Machine::Member(member) => member.deadline(),
+        }
+    }
+
+    /// The last view whose pulse it has kept.
+    pub(crate) fn kept_view(&self) -> Option<View> {
+        match self {
+            Machine::Node(_) => None,
+            Machine::Member(member) => Some(member.manager().view()).filter(|view| *view > View(0)),
+        }
+    }
+}
+
+impl Deref for Machine {
+    type Target = Node;
+
+    fn deref(&self) -> &Node {
+        match self {
+            Machine::Node(node) => node,
+            Machine::Member(member) => member.node(),
+        }
+    }
+}
+
+impl DerefMut for Machine {
+    fn deref_mut(&mut self) -> &mut Node {
+        match self {
+            Machine::Node(node) => node,
+            Machine::Member(member) => member.node_mut(),
+        }
+    }
+}

@@ -18,7 +18,7 @@ pub use maker::IsochronMaker;
 pub use plain::{PendingPlain, PlainReceived};
 pub use views::PresentView;
 
-use crate::stack::{IsotachConfig, token_manager_node};
+use crate::stack::IsotachConfig;
 use crate::{Code, Error, Job, Lab, LinkAddress, LinkConfig, Recorder};
 use host::{Host, Program};
 use links::{Links, Places};
@@ -32,6 +32,8 @@ use std::time::{Duration, Instant};
 
 /// Members of an isonet, at most: each has a link to every other.
 pub const MAX_MEMBERS: u16 = 256;
+/// The member that keeps the pulse, in the first view.
+const FIRST: NodeId = NodeId(0);
 /// A member that was not heard for so long is asked for a sign of life, unless the links say otherwise.
 const KEEP_ALIVE: Duration = Duration::from_millis(250);
 /// A member of which nothing is heard for this long is gone, unless the links say otherwise.
@@ -44,7 +46,7 @@ const JOIN_LIMIT: Duration = Duration::from_secs(30);
 /// An isonet is a set of processes, its **members**, that share variables and send each other messages by *isochrons*: sets of operations that are all executed at one
 /// instant of logical time, in one order for all members, without a lock. (Williams, Reynolds, de Supinski, "Delta coherence protocols", 2000; what is promised, and why
 /// it holds, is decision 56.) Members find each other by the broker beside the lab's space, as [`Messaging`](crate::Messaging) does, and then have links of their own,
-/// to each other and to the token manager at member 0, with a thread of their own: what else the lab carries does not hold them up.
+/// with a thread of their own: what else the lab carries does not hold them up.
 ///
 /// ```
 /// use quintet::{Lab, Variable};
@@ -181,8 +183,7 @@ impl IsonetBuilder {
         IsonetBuilder { keeps_witness: true, ..self }
     }
 
-    /// Where this member listens for others, and beside it for a token manager, which the view's lowest member has: at the path with `.1` behind it, or at the next port. Without it: shared
-    /// memory, in a folder of its own, for members on one machine.
+    /// Where this member listens for others. Without it: shared memory, in a folder of its own, for members on one machine.
     pub fn listen_at(self, address: impl Into<LinkAddress>) -> Self {
         IsonetBuilder { listens_at: Some(address.into()), ..self }
     }
@@ -210,7 +211,7 @@ impl IsonetBuilder {
         IsonetBuilder { limit, ..self }
     }
 
-    /// Records this member's node, and at member 0 the token manager, for `quintet replay`.
+    /// Records this member, for `quintet replay`.
     pub fn recorder(self, recorder: &Recorder) -> Self {
         IsonetBuilder { recorder: Some(recorder.clone()), ..self }
     }
@@ -232,13 +233,8 @@ impl IsonetBuilder {
         }
         let (me, members) = part_of(self.member)?;
         let isonet = shared(members, &self.variables, self.delivery)?;
-        let config = IsotachConfig {
-            me: NodeId(me),
-            view: View(1),
-            isonet,
-            agrees: true,
-            keeps_witness: self.keeps_witness,
-        };
+        let config =
+            IsotachConfig { me: NodeId(me), view: View(1), isonet, keeps_witness: self.keeps_witness };
         let places = Places::listen(self.listens_at)?;
         let meeting = Meeting { lab: &self.lab, name: &self.name, me, members, until };
         let met = meeting.hold(&meeting::describe(&config.isonet), &places)?;
@@ -273,15 +269,15 @@ fn part_of_job(job: Job) -> Result<(u16, u16), Error> {
     Ok((fits(rank), fits(job.workers)))
 }
 
-/// What all members know: one switch, and the variables.
+/// What all members know: one switch, whose pulse the first one keeps, and the variables.
 fn shared(
     members: u16,
     wanted: &BTreeMap<Variable, Wanted>,
     delivery: Delivery,
 ) -> Result<Arc<quintet_isotach::Isonet>, Error> {
     let nodes: Vec<NodeId> = (0..members).map(NodeId).collect();
-    let topology = Topology::lan(token_manager_node(0), &nodes)
-        .map_err(|error| Error::new(Code::BadValue, error.to_string()))?;
+    let topology =
+        Topology::lan(FIRST, &nodes).map_err(|error| Error::new(Code::BadValue, error.to_string()))?;
     let shape = |wanted: &Wanted| {
         let copies = match &wanted.copies {
             Some(copies) => copies.iter().copied().map(NodeId).collect(),

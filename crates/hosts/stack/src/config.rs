@@ -1,6 +1,6 @@
 //! All that a stack is made with.
 
-use crate::isotach::{IsotachConfig, TokenManagerConfig};
+use crate::isotach::IsotachConfig;
 use crate::stacks::sessions_of;
 use quintet_broker::BrokerConfig;
 use quintet_broker::limits::MAX_MESSAGE_BYTES;
@@ -56,10 +56,8 @@ pub struct StackConfig {
     pub membership: Option<MembershipConfig>,
     /// The launcher of the node, if it has one.
     pub launcher: Option<LauncherConfig>,
-    /// The node of an isonet that the node is, if it is one.
+    /// The member of an isonet that the node is, if it is one.
     pub isotach: Option<IsotachConfig>,
-    /// The switch of an isonet whose token manager the node has, if it has one.
-    pub token_manager: Option<TokenManagerConfig>,
     /// The broker's limits. A client's are not used.
     pub broker: BrokerConfig,
     /// A defect of the messages, in tests that show that it is found. No recording keeps it.
@@ -119,7 +117,6 @@ impl StackConfig {
             membership: None,
             launcher: None,
             isotach: None,
-            token_manager: None,
             broker: BrokerConfig::default(),
             #[cfg(feature = "seeded-defects")]
             messaging_defect: None,

@@ -41,7 +41,7 @@
 //! | `stacks.rs` | the stacks: read this first |
 //! | `service.rs` | [`Service`], and the table of all |
 //! | `space.rs`, `membership.rs`, `launch.rs`, `enrolment.rs`, `broker.rs` | the rows of the tuple space, the membership, the launcher, the enrolment and the broker |
-//! | `isotach.rs` | the rows of an isonet's nodes and token managers, and their stacks |
+//! | `isotach.rs` | the row of an isonet's members, and their stack |
 //! | `config.rs` | [`StackConfig`]: all that a stack is made with |
 //! | `codec.rs` | the same as a recording keeps it |
 //! | `kinds.rs` | what kinds of frames are called where people read |
@@ -64,10 +64,7 @@ mod stacks;
 pub use codec::CONFIG_VERSION;
 pub use config::{Liveness, StackConfig};
 pub use error::StackError;
-pub use isotach::{
-    ISOTACH_NODE, IsotachConfig, TOKEN_MANAGER, TokenManagerConfig, isotach_node, member_of_isonet,
-    switch_of_isonet, token_manager, token_manager_beside, token_manager_node,
-};
+pub use isotach::{ISOTACH_MEMBER, IsotachConfig, isotach_member, member_of_isonet};
 pub use kinds::kind_name;
 pub use service::{SERVICES, Service, class};
 pub use space::SpaceRequests;

@@ -2,7 +2,7 @@
 
 use crate::config::StackConfig;
 use crate::error::StackError;
-use crate::isotach::{self, ISOTACH_NODE, TOKEN_MANAGER};
+use crate::isotach::{self, ISOTACH_MEMBER};
 use crate::service::{self, class};
 use crate::space::{SERVICE, SpaceRequests};
 use quintet_broker::Broker;
@@ -343,15 +343,10 @@ pub fn make(name: &str, at: Address, config: &[u8]) -> Result<Box<dyn Protocol>,
         (_, "embedded") => Ok((service.make)(&StackConfig::from_bytes(config)?)),
         (SERVED, _) => Ok(Box::new(served(&StackConfig::from_bytes(config)?))),
         (CLIENT, _) => Ok(Box::new(client(at.node, &StackConfig::from_bytes(config)?))),
-        (ISOTACH_NODE, _) => {
+        (ISOTACH_MEMBER, _) => {
             let config = StackConfig::from_bytes(config)?;
             config.isotach.as_ref().ok_or_else(unknown)?;
             Ok(Box::new(isotach::member_of_isonet(&config)))
-        }
-        (TOKEN_MANAGER, _) => {
-            let config = StackConfig::from_bytes(config)?;
-            config.token_manager.as_ref().ok_or_else(unknown)?;
-            Ok(Box::new(isotach::switch_of_isonet(&config)))
         }
         _ => Err(unknown()),
     }

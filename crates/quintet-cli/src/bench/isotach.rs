@@ -29,7 +29,7 @@ pub(crate) use study::{Length, Nets};
 
 /// How they wait, and where they are: several of them share a processor.
 const WAITING: &str = "adaptive";
-const PLACEMENT: &str = "members and token manager on any core";
+const PLACEMENT: &str = "members on any core";
 
 /// What plain messages are called beside isochrons.
 const PLAIN: &str = "plain messages";

@@ -1,6 +1,6 @@
 //! What the thread that executes isochrons has come to, for those who wait for it.
 
-use super::error::{of_refusal, who, would_wait_for_itself};
+use super::error::{of_refusal, would_wait_for_itself};
 use crate::{Code, Error};
 use quintet_contract::{Address, Token};
 use quintet_isotach::codec::Completed;
@@ -255,7 +255,8 @@ impl Board {
             None => state.awaited.is_empty().then_some(Ok(())),
         };
         self.until(Some(until), linked).unwrap_or_else(|| {
-            let missing: Vec<String> = self.state().awaited.iter().map(|peer| who(peer.node.0)).collect();
+            let awaited = &self.state().awaited;
+            let missing: Vec<String> = awaited.iter().map(|peer| format!("member {}", peer.node.0)).collect();
             let text =
                 format!("no link to {}: is it still there, and can it be reached?", missing.join(", "));
             Err(Error::new(Code::TimedOut, text))

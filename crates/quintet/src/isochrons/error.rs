@@ -47,17 +47,8 @@ pub(super) fn of_halt(halt: Halt) -> Error {
         HaltCause::Gone => (PeerGone::Died, "has ended or cannot be reached"),
         HaltCause::Misbehaved => (PeerGone::Misbehaved, "broke the protocol"),
     };
-    let who = who(halt.node.0);
-    let text = format!("{who} {what}, and the view has stopped");
+    let text = format!("member {} {what}, and the view has stopped", halt.node.0);
     Error::new(Cause::PeerGone(gone), text)
-}
-
-/// A node as its program knows it.
-pub(super) fn who(node: u16) -> String {
-    match node.checked_sub(crate::stack::token_manager_node(0).0) {
-        Some(beside) => format!("the token manager at member {beside}"),
-        None => format!("member {node}"),
-    }
 }
 
 /// A thread that executes isochrons asks for what it alone could do.

@@ -99,12 +99,10 @@ impl Callers {
         Ok(())
     }
 
-    /// The next view is agreed on: its token manager is started here, or dialled.
+    /// The next view is agreed on.
     fn agreed(&self, NextView { view, topology }: &NextView<'_>) {
-        let parsed = Topology::parse(topology).expect("this member's own node has written it");
-        if let Err(error) = self.core.go_to(*view, topology, parsed) {
-            self.core.leave(error);
-        }
+        let topology = Topology::parse(topology).expect("this member's own node has written it");
+        self.core.note_view(*view, topology);
     }
 
     /// It has begun.

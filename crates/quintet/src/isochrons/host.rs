@@ -7,15 +7,13 @@ use super::links::{Folder, Links, Places};
 use super::maker::IsochronMaker;
 use super::plain::PlainHandlers;
 use super::views::{PresentView, Views};
-use crate::stack::{self, ISOTACH_NODE, IsotachConfig, StackConfig, isotach_node, token_manager_node};
+use crate::stack::{self, ISOTACH_MEMBER, IsotachConfig, StackConfig, isotach_member};
 use crate::{Code, Error};
-use quintet_contract::{
-    Address, Bytes, Input, Meter, NodeId, Outbox, OwnedFrame, PeerChange, Protocol, Time, Token,
-};
+use quintet_contract::{Bytes, Input, Meter, NodeId, Outbox, OwnedFrame, PeerChange, Protocol, Time, Token};
 use quintet_isotach::codec::LEAVE;
-use quintet_isotach::{Misuse, Performed, View, Witnessed};
+use quintet_isotach::{Member, Misuse, Performed, View, Witnessed};
 use quintet_runtime::{Instance, Node, NodeHandle};
-use quintet_wire::registry::{PORT_CALLERS, PORT_SESSION, PORT_TOKEN_MANAGER};
+use quintet_wire::registry::{PORT_CALLERS, PORT_SESSION};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{JoinHandle, ThreadId};
@@ -25,7 +23,6 @@ pub(super) struct Core {
     pub(super) board: Board,
     pub(super) node: NodeHandle,
     pub(super) me: NodeId,
-    /// The views, and the token manager of this process.
     pub(super) views: Views,
     /// Threads that put an isochron together.
     open: Mutex<Vec<ThreadId>>,
@@ -87,12 +84,12 @@ pub(super) struct Program {
     pub(super) on_view: Vec<OnView>,
 }
 
-/// The threads of a member.
+/// The thread of a member.
 pub(super) struct Host {
     core: Arc<Core>,
     members: u16,
     thread: Mutex<Option<JoinHandle<()>>>,
-    /// Others may look for this member's token manager until the end.
+    /// Others may dial this member until the end.
     folder: Option<Folder>,
 }
 
@@ -172,7 +169,7 @@ impl Isonet {
         });
         if waited.is_ok() {
             // All that is for handlers here is on its way to them: the thread ends behind it.
-            self.host.end_threads();
+            self.host.end_thread();
         }
         let left = core.board.end();
         self.host.stop();
@@ -186,7 +183,7 @@ impl Isonet {
 }
 
 impl Host {
-    /// Starts the threads, and waits until all members are linked.
+    /// Starts the thread, and waits until all members are linked.
     pub(super) fn start(
         config: IsotachConfig,
         program: Program,
@@ -196,24 +193,20 @@ impl Host {
         let (isonet, me, until) = (Arc::clone(&config.isonet), config.me, links.until);
         let members = u16::try_from(links.met.members.len()).expect("there are MAX_MEMBERS at most");
         let Program { handlers, plain, observer, on_view } = program;
-        let Places { listener, switch, folder, .. } = places;
+        let Places { listener, folder, .. } = places;
         let stack_config = StackConfig { isotach: Some(config), ..links.config() };
-        let placed = isotach_node(&stack_config);
+        let placed = isotach_member(&stack_config);
         let mut node = links.node(me, listener)?;
-        let manager = Address { node: token_manager_node(0), port: PORT_TOKEN_MANAGER };
-        let others = placed.asks.iter().copied().filter(|peer| peer.port != PORT_TOKEN_MANAGER);
-        let board = Board::awaiting(others.chain([manager]))?;
+        let board = Board::awaiting(placed.asks.iter().copied())?;
         links.dial_earlier(&mut node, me);
-        let views = Views::new(View(1), isonet, links, switch);
+        let views = Views::new(View(1), isonet);
         let core = Arc::new(Core { board, node: node.handle(), me, views, open: Mutex::default() });
-        let observed = placed.map(|node| Observed::new(node, Arc::clone(&core), observer));
+        let observed = placed.map(|member| Observed::new(member, Arc::clone(&core), observer));
         let instance = Instance::new(stack::node(me, &stack_config, vec![observed]));
-        let instance = core.views.recorded(instance, me, ISOTACH_NODE, &stack_config)?;
+        let instance = links.recorded(instance, me, ISOTACH_MEMBER, &stack_config)?;
         let callers = Callers { core: Arc::clone(&core), handlers, plain, on_view };
         node.add(PORT_CALLERS, Instance::new(callers));
         node.add(PORT_SESSION, instance);
-        let text = core.present().1.topology().to_text();
-        core.serve_view(View(1), &text)?;
         let thread = Mutex::new(Some(spawn(node, Arc::clone(&core))?));
         let host = Host { core, members, thread, folder };
         host.core.board.wait_for_links(until)?;
@@ -222,20 +215,19 @@ impl Host {
 
     fn stop(&self) {
         self.core.board.ended(Error::new(Code::Closed, "this isonet was closed"));
-        self.end_threads();
+        self.end_thread();
     }
 
-    fn end_threads(&self) {
+    fn end_thread(&self) {
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let threads = thread.into_iter().chain(self.core.views.end()).collect::<Vec<_>>();
         self.core.node.stop();
         // A handler that drops the last handle is on a thread that ends behind it.
         if !self.core.board.is_poller() {
-            threads.into_iter().for_each(|thread| thread.join().unwrap_or_default());
+            thread.into_iter().for_each(|thread| thread.join().unwrap_or_default());
         }
     }
 
-    /// Lets a forked child have nothing of it: its threads are not there, its locks may be held for good, and its folder is its parent's.
+    /// Lets a forked child have nothing of it: its thread is not there, its locks may be held for good, and its folder is its parent's.
     fn disown(&mut self) {
         let thread = self.thread.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         std::mem::forget((thread, self.folder.take(), Arc::clone(&self.core)));
@@ -261,7 +253,7 @@ fn spawn(mut node: Node, core: Arc<Core>) -> Result<JoinHandle<()>, Error> {
 }
 
 /// Tells that a thread has ended, also by a panic.
-pub(super) struct Ending(pub(super) Arc<Core>);
+struct Ending(Arc<Core>);
 
 impl Drop for Ending {
     fn drop(&mut self) {
@@ -271,40 +263,40 @@ impl Drop for Ending {
     }
 }
 
-/// A member's node, with what is seen of it beside its frames.
+/// A member, with what is seen of it beside its frames.
 struct Observed {
-    node: quintet_isotach::Node,
+    member: Member,
     core: Arc<Core>,
     observer: Option<Observer>,
 }
 
 impl Observed {
-    fn new(mut node: quintet_isotach::Node, core: Arc<Core>, observer: Option<Observer>) -> Observed {
+    fn new(mut member: Member, core: Arc<Core>, observer: Option<Observer>) -> Observed {
         if observer.is_some() {
-            node.keep_performed();
+            member.node_mut().keep_performed();
         }
-        Observed { node, core, observer }
+        Observed { member, core, observer }
     }
 }
 
 impl Protocol for Observed {
     fn handle(&mut self, now: Time, input: Input<'_>, out: &mut dyn Outbox) {
-        self.node.handle(now, input, out);
+        self.member.handle(now, input, out);
         if let Input::Peer(peer, PeerChange::Up { .. }) = input {
             self.core.board.linked(peer);
         }
-        self.core.board.witnessed(self.node.take_witness());
+        self.core.board.witnessed(self.member.node_mut().take_witness());
         if let Some(observe) = &mut self.observer {
-            self.node.take_performed().iter().for_each(observe);
+            self.member.node_mut().take_performed().iter().for_each(observe);
         }
     }
 
     fn deadline(&self) -> Option<Time> {
-        self.node.deadline()
+        self.member.deadline()
     }
 
     fn measure(&self, meter: &mut Meter<'_>) {
-        self.node.measure(meter);
+        self.member.measure(meter);
     }
 }
 

@@ -1,7 +1,7 @@
-//! How the nodes of a member are linked: where they listen, and whom they dial.
+//! How a member is linked: where it listens, and whom it dials.
 
 use super::meeting::Met;
-use crate::stack::{StackConfig, TOKEN_MANAGER, TokenManagerConfig, sessions_of, switch_of_isonet};
+use crate::stack::{StackConfig, sessions_of};
 use crate::{Code, Credentials, Error, LinkAddress, LinkConfig, Recorder, life};
 use quintet_contract::{NodeId, Port};
 use quintet_link::{Listener, listen};
@@ -12,9 +12,9 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 /// What a link joins.
-pub(super) const PORTS: [(Port, Port); 1] = [(PORT_SESSION, PORT_SESSION)];
+const PORTS: [(Port, Port); 1] = [(PORT_SESSION, PORT_SESSION)];
 
-/// How the nodes of a member are linked.
+/// How a member is linked.
 pub(super) struct Links {
     pub(super) met: Met,
     pub(super) link: LinkConfig,
@@ -34,20 +34,6 @@ impl Links {
         node.set_spin(self.link.spin);
         node.set_packets(self.link.packets);
         node.listen(listener, PORT_SESSION)?;
-        Ok(node)
-    }
-
-    /// The node of a token manager.
-    pub(super) fn switch(
-        &self,
-        manager: TokenManagerConfig,
-        listener: Box<dyn Listener>,
-    ) -> Result<Node, Error> {
-        let id = manager.isonet.topology().switches()[manager.switch].manager;
-        let config = StackConfig { token_manager: Some(manager), ..self.config() };
-        let mut node = self.node(id, listener)?;
-        let instance = Instance::new(switch_of_isonet(&config));
-        node.add(PORT_SESSION, self.recorded(instance, id, TOKEN_MANAGER, &config)?);
         Ok(node)
     }
 
@@ -75,21 +61,15 @@ impl Links {
         }
     }
 
-    /// Where the token manager beside a member is dialled.
-    pub(super) fn switch_beside(&self, member: NodeId) -> Option<Redial> {
-        self.met.switches.get(usize::from(member.0)).map(|address| self.redial(address))
-    }
-
     fn redial(&self, address: &LinkAddress) -> Redial {
         let window = self.link.resume_window.max(self.until.saturating_duration_since(Instant::now()));
         Redial { address: address.clone(), window, seed: life::random() }
     }
 }
 
-/// Where a member listens, and its token manager.
+/// Where a member listens.
 pub(super) struct Places {
     pub(super) listener: Box<dyn Listener>,
-    pub(super) switch: Box<dyn Listener>,
     credentials: Option<Credentials>,
     pub(super) folder: Option<Folder>,
 }
@@ -108,21 +88,11 @@ impl Places {
             LinkAddress::Tls { credentials, .. } => credentials.clone(),
             _ => None,
         };
-        let beside = match &at {
-            LinkAddress::Tcp { port: 0, .. } | LinkAddress::Tls { port: 0, .. } => Some(at.clone()),
-            _ => at.of_manager(1),
-        };
-        let none = || Error::new(Code::BadValue, format!("{at}: a token manager needs the port behind it"));
-        let switch = listen(&beside.ok_or_else(none)?)?;
-        Ok(Places { listener: listen(&at)?, switch, credentials, folder })
+        Ok(Places { listener: listen(&at)?, credentials, folder })
     }
 
     pub(super) fn address(&self) -> LinkAddress {
         self.listener.address()
-    }
-
-    pub(super) fn switch(&self) -> LinkAddress {
-        self.switch.address()
     }
 
     /// Another member's address, at which this one proves itself as at its own.

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 /// In front of the names of members' handlers.
 const PREFIX: &str = "quintet.isonet/";
 /// What a member's first words begin with; the number grows with every change of them.
-const VERSION: &str = "isonet 2";
+const VERSION: &str = "isonet 3";
 /// Between fields: no path and no host has it.
 const SEPARATOR: char = '\0';
 /// How much longer than the first member another one waits, to be told by that one who is missing.
@@ -37,8 +37,6 @@ pub(super) struct Met {
     pub(super) cluster: u128,
     /// Where each member listens.
     pub(super) members: Vec<LinkAddress>,
-    /// Where the token manager beside each member will, once that has one.
-    pub(super) switches: Vec<LinkAddress>,
 }
 
 /// What a member says of itself.
@@ -49,8 +47,6 @@ struct Hello {
     /// Which life of which machine it is on.
     machine: String,
     address: LinkAddress,
-    /// Where a token manager beside it listens.
-    switch: LinkAddress,
     shares: String,
 }
 
@@ -80,7 +76,6 @@ impl Meeting<'_> {
             members: self.members,
             machine: this_machine(),
             address: places.address(),
-            switch: places.switch(),
             shares: shares.to_owned(),
         };
         if self.me == 0 { self.receive(&hello) } else { self.call(&hello, places) }
@@ -110,10 +105,8 @@ impl Meeting<'_> {
             }
         }
         let (calls, hellos): (Vec<Call>, Vec<Hello>) = here.into_values().unzip();
-        let all = || core::iter::once(mine).chain(&hellos);
-        let members = all().map(|hello| hello.address.clone()).collect();
-        let switches = all().map(|hello| hello.switch.clone()).collect();
-        let met = Met { cluster: chosen(), members, switches };
+        let all = core::iter::once(mine).chain(&hellos);
+        let met = Met { cluster: chosen(), members: all.map(|hello| hello.address.clone()).collect() };
         calls.into_iter().try_for_each(|call| call.reply(met.to_text()))?;
         handler.leave()?;
         Ok(met)
@@ -212,13 +205,12 @@ fn number<T: core::str::FromStr>(text: &str) -> Result<T, Error> {
 impl Hello {
     fn to_text(&self) -> String {
         let (me, members) = (self.me.to_string(), self.members.to_string());
-        let (address, switch) = (self.address.to_string(), self.switch.to_string());
-        join(&[VERSION, &me, &members, &self.machine, &address, &switch, &self.shares])
+        join(&[VERSION, &me, &members, &self.machine, &self.address.to_string(), &self.shares])
     }
 
     fn from_text(bytes: &[u8]) -> Result<Hello, Error> {
         let fields = fields(bytes)?;
-        let [VERSION, me, members, machine, address, switch, shares] = fields[..] else {
+        let [VERSION, me, members, machine, address, shares] = fields[..] else {
             return Err(unreadable());
         };
         Ok(Hello {
@@ -226,7 +218,6 @@ impl Hello {
             members: number(members)?,
             machine: machine.to_owned(),
             address: number(address)?,
-            switch: number(switch)?,
             shares: shares.to_owned(),
         })
     }
@@ -270,8 +261,7 @@ fn first_difference<'a>(one: &'a str, other: &'a str) -> (&'a str, &'a str) {
 impl Met {
     fn to_text(&self) -> String {
         let cluster = self.cluster.to_string();
-        let addresses: Vec<String> =
-            self.members.iter().chain(&self.switches).map(LinkAddress::to_string).collect();
+        let addresses: Vec<String> = self.members.iter().map(LinkAddress::to_string).collect();
         let fields = ["welcome", &cluster].into_iter().chain(addresses.iter().map(String::as_str));
         join(&fields.collect::<Vec<_>>())
     }
@@ -283,14 +273,12 @@ impl Met {
             return Err(Error::new(*code, text));
         }
         let ["welcome", cluster, addresses @ ..] = &fields[..] else { return Err(unreadable()) };
-        let of = usize::from(members);
-        if addresses.len() != 2 * of {
+        if addresses.len() != usize::from(members) {
             return Err(unreadable());
         }
         let address = |text: &&str| number::<LinkAddress>(text).map(|address| places.identified(address));
-        let all = |texts: &[&str]| texts.iter().map(address).collect::<Result<Vec<_>, _>>();
-        let (members, switches) = (all(&addresses[..of])?, all(&addresses[of..])?);
-        Ok(Met { cluster: number(cluster)?, members, switches })
+        let members = addresses.iter().map(address).collect::<Result<_, _>>()?;
+        Ok(Met { cluster: number(cluster)?, members })
     }
 }
 
@@ -300,8 +288,7 @@ mod tests {
 
     fn hello(me: u16, shares: &str) -> Hello {
         let address = LinkAddress::SharedMemory("/tmp/x/member".into());
-        let switch = LinkAddress::SharedMemory("/tmp/x/member.1".into());
-        Hello { me, members: 3, machine: "here".to_owned(), address, switch, shares: shares.to_owned() }
+        Hello { me, members: 3, machine: "here".to_owned(), address, shares: shares.to_owned() }
     }
 
     #[test]
@@ -311,9 +298,9 @@ mod tests {
         for bytes in [
             &b""[..],
             b"\xff",
-            b"isonet 2\x00",
-            b"isonet 1\x001\x003\0\0/x\0/y\0",
-            b"isonet 2\x00-1\x003\0\0/x\0/y\0",
+            b"isonet 3\x00",
+            b"isonet 2\x001\x003\0\0/x\0",
+            b"isonet 3\x00-1\x003\0\0/x\0",
         ] {
             assert_eq!(Hello::from_text(bytes), Err(unreadable()));
         }

@@ -4,7 +4,7 @@ use super::{Seed, named};
 use quintet_contract::{Incarnation, NodeId};
 use quintet_isotach::{Isonet, Shape, Topology, Variable, View};
 use quintet_session::Reliability;
-use quintet_stack::{IsotachConfig, StackConfig, TokenManagerConfig, token_manager_node};
+use quintet_stack::{IsotachConfig, StackConfig};
 use std::sync::Arc;
 
 pub(super) fn configurations() -> Vec<Seed> {
@@ -12,35 +12,20 @@ pub(super) fn configurations() -> Vec<Seed> {
     let mut lossy = StackConfig::of_client(7, Incarnation(2), 42);
     lossy.links.insert(NodeId(0), Reliability::LOSSY);
     lossy.links.insert(NodeId(3), Reliability::Link);
-    let (member, switch) = isonet(&server);
+    let member = isonet(&server);
     let (server, lossy) = (server.to_bytes(), lossy.to_bytes());
     let older = [&[0, 0], &server[2..]].concat();
     named(
         "stack_config",
-        vec![
-            ("server", server),
-            ("lossy-links", lossy),
-            ("older-version", older),
-            ("isonet-member", member),
-            ("isonet-switch", switch),
-        ],
+        vec![("server", server), ("lossy-links", lossy), ("older-version", older), ("isonet-member", member)],
     )
 }
 
-/// A member of an isonet, and the token manager of its switch.
-fn isonet(server: &StackConfig) -> (Vec<u8>, Vec<u8>) {
-    let topology = Topology::lan(token_manager_node(0), &[NodeId(0), NodeId(1)]).expect("it has nodes");
+/// A member of an isonet.
+fn isonet(server: &StackConfig) -> Vec<u8> {
+    let topology = Topology::lan(NodeId(0), &[NodeId(0), NodeId(1)]).expect("it has nodes");
     let shape = Shape { bytes: 8, copies: [NodeId(0), NodeId(1)].into() };
     let isonet = Arc::new(Isonet::new(topology, [(Variable(3), shape)].into()).expect("it is shared"));
-    let member = IsotachConfig {
-        me: NodeId(1),
-        view: View(1),
-        isonet: Arc::clone(&isonet),
-        agrees: true,
-        keeps_witness: false,
-    };
-    let switch = TokenManagerConfig { switch: 0, view: View(1), isonet };
-    let member = StackConfig { isotach: Some(member), ..server.clone() };
-    let switch = StackConfig { token_manager: Some(switch), ..server.clone() };
-    (member.to_bytes(), switch.to_bytes())
+    let member = IsotachConfig { me: NodeId(1), view: View(1), isonet, keeps_witness: false };
+    StackConfig { isotach: Some(member), ..server.clone() }.to_bytes()
 }

@@ -8,7 +8,7 @@ use crate::interrupt::on_interrupt;
 use crate::output::{print_json, print_line};
 use clap::Args;
 use quintet::isotach::{Isonet, Run, Shape, Topology, View, Witnessed, check};
-use quintet::{Code, Error, NodeId, ServeConfig, Server, Variable, stack};
+use quintet::{Code, Error, NodeId, ServeConfig, Server, Variable};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -384,8 +384,7 @@ impl Lost {
 fn views(number: u16, told: &BTreeMap<View, String>) -> Result<BTreeMap<View, Arc<Isonet>>, Error> {
     let bad = |text: String| Error::new(Code::BadValue, text);
     let nodes: Vec<NodeId> = (0..number).map(NodeId).collect();
-    let topology =
-        Topology::lan(stack::token_manager_node(0), &nodes).map_err(|error| bad(error.to_string()))?;
+    let topology = Topology::lan(NodeId(0), &nodes).map_err(|error| bad(error.to_string()))?;
     let fork = |fork: u16| {
         let copies = copies_of(fork, number).map(NodeId).into();
         (Variable(fork.into()), Shape { bytes: FORK_BYTES, copies })

@@ -1,4 +1,4 @@
-//! Wakes the one thread that sleeps at an end of a link.
+//! Wakes the one thread that sleeps at an end of a link, or that runs a node.
 //!
 //! The sleeper arms the bell, looks once more for work, and sleeps; whoever made work looks at the bell after it. Between
 //! each side's write and its look stands a store-load fence, so at least one of the two sees the other: without it wake-ups
@@ -9,9 +9,9 @@ use rustix::io::{Errno, read, write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 
-/// The bell of one end.
+/// The bell of one end, or of one node.
 #[derive(Debug)]
-pub(crate) struct Doorbell {
+pub struct Doorbell {
     armed: AtomicBool,
     rung: AtomicBool,
     /// It was struck since the last [`Doorbell::drain_if_struck`].
@@ -24,7 +24,7 @@ impl Doorbell {
     ///
     /// # Errors
     /// The system refused the descriptor.
-    pub(crate) fn new() -> Result<Self, Errno> {
+    pub fn new() -> Result<Self, Errno> {
         let event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         Ok(Doorbell {
             armed: AtomicBool::new(false),
@@ -35,7 +35,7 @@ impl Doorbell {
     }
 
     /// Ends the present wait, or the next one if there is none.
-    pub(crate) fn ring(&self) {
+    pub fn ring(&self) {
         self.rung.store(true, Ordering::Release);
         self.wake();
     }
@@ -51,30 +51,31 @@ impl Doorbell {
     }
 
     /// Whether it was rung since [`Doorbell::answer`].
-    pub(crate) fn was_rung(&self) -> bool {
+    #[must_use]
+    pub fn was_rung(&self) -> bool {
         self.rung.load(Ordering::Acquire)
     }
 
     /// Takes note of a ring: what its ringer did before is seen from here on.
-    pub(crate) fn answer(&self) {
+    pub fn answer(&self) {
         if self.was_rung() {
             self.rung.swap(false, Ordering::AcqRel);
         }
     }
 
     /// Announces sleep. Look for work after it.
-    pub(crate) fn arm(&self) {
+    pub fn arm(&self) {
         self.armed.store(true, Ordering::Relaxed);
         fence(Ordering::SeqCst);
     }
 
     /// Ends what [`Doorbell::arm`] began.
-    pub(crate) fn disarm(&self) {
+    pub fn disarm(&self) {
         self.armed.store(false, Ordering::Relaxed);
     }
 
     /// Makes the descriptor unreadable again.
-    pub(crate) fn drain(&self) {
+    pub fn drain(&self) {
         let mut counter = [0; 8];
         // It fails only if nobody struck: then there is nothing to drain.
         let _ = read(&self.event, &mut counter);
@@ -89,7 +90,8 @@ impl Doorbell {
     }
 
     /// Readable when the bell was struck while armed.
-    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+    #[must_use]
+    pub fn fd(&self) -> BorrowedFd<'_> {
         self.event.as_fd()
     }
 }

@@ -22,7 +22,7 @@
 //! | `moderation.rs` | when a receiver lets frames gather |
 //! | `packets.rs` | [`Packets`]: a frame in one write or in two, for a measurement |
 //! | `burst.rs` | [`Burst`]: how many frames of a link are handled together |
-//! | `doorbell.rs` | how a sleeping thread of this process is woken |
+//! | `doorbell.rs` | [`Doorbell`]: how a sleeping thread of this process is woken |
 //! | `pages.rs` | memory straight from the system, for buffers of which most is never used |
 //! | `maker.rs` | [`Maker`]: whether this process made a thing, or was forked from the one that did |
 #![warn(missing_docs)]
@@ -75,6 +75,7 @@ pub use contract::{LinkError, Receiver, Route, Sender};
 pub use credentials::{Admission, Credentials, CredentialsError, Proof};
 #[cfg(not(loom))]
 pub use dial::{connect, dial, listen};
+pub use doorbell::Doorbell;
 pub use impaired::impaired;
 pub use in_process::in_process_pair;
 pub use maker::Maker;

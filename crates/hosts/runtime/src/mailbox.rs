@@ -3,10 +3,10 @@
 use crate::dialling::Redial;
 use crate::measuring::Measurement;
 use quintet_contract::{Address, Identity, NodeId, OwnedFrame, Port};
-use rustix::event::{EventfdFlags, eventfd};
+use quintet_link::Doorbell;
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -33,7 +33,8 @@ pub(crate) enum Order {
 /// Whether somebody still is one to have a link with.
 pub(crate) type Rule = Box<dyn Fn(&Identity) -> bool + Send>;
 
-/// Shared by a node's loop and those who write to it. Its descriptor is readable when the loop should look.
+/// Shared by a node's loop and those who write to it. Its descriptor is readable when the loop should look, and sleeps: what is left for one that is awake, by itself
+/// say, costs no system call.
 #[derive(Clone)]
 pub(crate) struct Mailbox(Arc<Shared>);
 
@@ -42,20 +43,18 @@ struct Shared {
     orders: Mutex<Vec<Order>>,
     /// Whether there are orders. Read in its every turn, too.
     has_orders: AtomicBool,
-    /// Whether the loop should look. Read in its every turn, so that an empty mailbox costs one load.
-    rung: AtomicBool,
     stop: AtomicBool,
-    bell: OwnedFd,
+    /// Rung when the loop should look. That is read in its every turn, so that an empty mailbox costs one load.
+    bell: Doorbell,
 }
 
 impl Mailbox {
     pub(crate) fn new() -> io::Result<Self> {
-        let bell = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?;
+        let bell = Doorbell::new()?;
         Ok(Mailbox(Arc::new(Shared {
             frames: Mutex::default(),
             orders: Mutex::default(),
             has_orders: AtomicBool::new(false),
-            rung: AtomicBool::new(false),
             stop: AtomicBool::new(false),
             bell,
         })))
@@ -66,14 +65,14 @@ impl Mailbox {
         let mut frames = self.0.frames.lock().unwrap_or_else(PoisonError::into_inner);
         frames.push_back(LocalFrame { from, to, frame });
         drop(frames);
-        self.ring();
+        self.0.bell.ring();
     }
 
     /// Leaves an order and rings.
     pub(crate) fn order(&self, order: Order) {
         self.0.orders.lock().unwrap_or_else(PoisonError::into_inner).push(order);
         self.0.has_orders.store(true, Ordering::Release);
-        self.ring();
+        self.0.bell.ring();
     }
 
     /// Takes all orders left so far.
@@ -89,7 +88,7 @@ impl Mailbox {
     /// Asks the loop to end.
     pub(crate) fn stop(&self) {
         self.0.stop.store(true, Ordering::Release);
-        self.ring();
+        self.0.bell.ring();
     }
 
     pub(crate) fn is_stopped(&self) -> bool {
@@ -105,24 +104,108 @@ impl Mailbox {
     /// Whether there may be something to take.
     #[inline]
     pub(crate) fn has_frames(&self) -> bool {
-        self.0.rung.load(Ordering::Acquire)
+        self.0.bell.was_rung()
     }
 
     /// Takes everything left so far.
     pub(crate) fn take(&self) -> VecDeque<LocalFrame> {
         // The bell is silenced first: a frame left after that rings again.
-        self.0.rung.store(false, Ordering::Release);
-        let _ = rustix::io::read(&self.0.bell, &mut [0; 8]);
+        self.0.bell.answer();
         std::mem::take(&mut *self.0.frames.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
-        self.0.bell.as_fd()
+    /// The loop is about to sleep. False if it was called.
+    pub(crate) fn rest(&self) -> bool {
+        self.0.bell.arm();
+        let rests = !self.has_frames();
+        if !rests {
+            self.0.bell.disarm();
+        }
+        rests
     }
 
-    fn ring(&self) {
-        self.0.rung.store(true, Ordering::Release);
-        // The only failure is a full counter, and then it has been rung.
-        let _ = rustix::io::write(&self.0.bell, &1u64.to_ne_bytes());
+    /// The loop is awake.
+    pub(crate) fn wake(&self) {
+        self.0.bell.disarm();
+    }
+
+    /// The descriptor has called: it is not readable any more.
+    pub(crate) fn quieten(&self) {
+        self.0.bell.drain();
+    }
+
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+        self.0.bell.fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quintet_contract::{Bytes, Kind, Token};
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    use std::sync::mpsc::channel;
+    use std::thread;
+    use std::time::Duration;
+
+    const AT: Address = Address::new(0, 1);
+    const LIMIT: Duration = Duration::from_secs(20);
+
+    fn post(mailbox: &Mailbox) {
+        let frame = OwnedFrame { kind: Kind(1), token: Token(0), body: Bytes::new(), bulk: Bytes::new() };
+        mailbox.post(AT, AT, frame);
+    }
+
+    /// Whether the descriptor calls within that time.
+    fn calls(mailbox: &Mailbox, limit: Duration) -> bool {
+        let mut fds = [PollFd::from_borrowed_fd(mailbox.fd(), PollFlags::IN)];
+        let limit = Timespec::try_from(limit).expect("it is short");
+        poll(&mut fds, Some(&limit)) == Ok(1)
+    }
+
+    #[test]
+    fn only_a_loop_that_sleeps_is_called() {
+        let mailbox = Mailbox::new().expect("a descriptor is there");
+        post(&mailbox);
+        assert!(mailbox.has_frames() && !calls(&mailbox, Duration::ZERO));
+        assert!(!mailbox.rest(), "something lies there");
+        assert_eq!(mailbox.take().len(), 1);
+        assert!(mailbox.rest());
+        post(&mailbox);
+        assert!(calls(&mailbox, Duration::ZERO));
+        mailbox.wake();
+        mailbox.quieten();
+        assert!(!calls(&mailbox, Duration::ZERO) && mailbox.has_frames());
+    }
+
+    /// A loop that takes what there is and sleeps in between, beside a thread that leaves one frame after the other: no call is lost.
+    #[test]
+    fn whatever_comes_while_it_falls_asleep_wakes_it() {
+        let mailbox = Mailbox::new().expect("a descriptor is there");
+        let (tell, told) = channel();
+        let frames = 20_000;
+        let at_the_loop = mailbox.clone();
+        thread::spawn(move || {
+            let mut taken = 0;
+            while taken < frames {
+                if at_the_loop.rest() {
+                    let called = calls(&at_the_loop, LIMIT);
+                    at_the_loop.wake();
+                    if !called {
+                        break;
+                    }
+                    at_the_loop.quieten();
+                }
+                taken += at_the_loop.take().len();
+                tell.send(taken).expect("it listens");
+            }
+        });
+        let mut taken = 0;
+        for posted in 1..=frames {
+            post(&mailbox);
+            while posted % 3 == 0 && taken < posted {
+                taken = told.recv_timeout(LIMIT).expect("the loop was called");
+            }
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{Inlets, TURNS_BETWEEN_LOOKS};
 use crate::dialling::Dialling;
+use crate::mailbox::Mailbox;
 use crate::poller::{Poller, Source};
 use quintet_link::{Receiver, Waiting};
 use std::io;
@@ -78,8 +79,9 @@ impl Inlets {
         poller.wait(limit, |source| match source {
             Source::Link(at) => links.push(at),
             Source::Listener(at) => self.listening.called(at),
-            // A turn looks into it without being told.
-            Source::Mailbox | Source::Dialer => {}
+            // A turn looks into both without being told.
+            Source::Mailbox => self.mailbox.iter().for_each(Mailbox::quieten),
+            Source::Dialer => {}
         })?;
         links.into_iter().for_each(|at| self.activate(at));
         Ok(())
@@ -111,8 +113,12 @@ impl Waiting for Idle<'_> {
     /// Sleeps until a link, the mailbox, a listener or a deadline calls.
     fn sleep(&mut self, limit: Option<Duration>) {
         self.inlets.looks_at_sockets = false;
-        if self.inlets.rest_all() {
-            self.failed = self.inlets.look(limit).err();
+        // First, as links that rest are looked at less often: only if nothing lies there.
+        if self.inlets.mailbox.as_ref().is_none_or(Mailbox::rest) {
+            if self.inlets.rest_all() {
+                self.failed = self.inlets.look(limit).err();
+            }
+            self.inlets.mailbox.iter().for_each(Mailbox::wake);
         }
         self.woken = true;
     }

@@ -42,6 +42,8 @@ struct State {
     /// Why this member has left by itself, or that it was closed.
     ended: Option<Error>,
     last: u64,
+    /// Threads that wait for a change: without one nobody is woken, which is a system call.
+    waiting: usize,
     /// Isochrons and plain messages that somebody waits for.
     asked: BTreeMap<Token, Option<Answer>>,
     /// Isochrons and plain messages without an answer, whether somebody waits or not.
@@ -111,17 +113,16 @@ impl Board {
         core::mem::forget(self.state());
     }
 
+    /// Wakes those who wait, and calls those who are to be told, without the lock: they may look.
     fn change(&self, change: impl FnOnce(&mut State)) {
-        let due = self.alter(change);
-        self.changed.notify_all();
-        due.into_iter().for_each(|callback| callback());
-    }
-
-    /// Changes what nobody waits for. Those who are to be told of it are called without the lock: they may look.
-    fn alter(&self, change: impl FnOnce(&mut State)) -> Vec<Callback> {
-        let Ok(mut state) = self.own() else { return Vec::new() };
+        let Ok(mut state) = self.own() else { return };
         change(&mut state);
-        state.take_due()
+        let (due, is_awaited) = (state.take_due(), state.waiting > 0);
+        drop(state);
+        if is_awaited {
+            self.changed.notify_all();
+        }
+        due.into_iter().for_each(|callback| callback());
     }
 
     /// Calls back once there is an answer, or none comes: now, or on the thread that brings it. Without a token, once nothing more comes.
@@ -201,13 +202,12 @@ impl Board {
 
     /// Nobody waits for it any more.
     pub(super) fn forget(&self, token: Token) {
-        let due = self.alter(|state| drop(state.asked.remove(&token)));
-        due.into_iter().for_each(|callback| callback());
+        self.change(|state| drop(state.asked.remove(&token)));
     }
 
     /// An isochron was dropped before it was begun.
     pub(super) fn dropped(&self, operations: usize) {
-        self.alter(|state| _ = state.dropped.get_or_insert(operations));
+        self.change(|state| _ = state.dropped.get_or_insert(operations));
     }
 
     /// Operations of the first that was, which is told once.
@@ -280,13 +280,23 @@ impl Board {
             if let Some(found) = look(&mut state) {
                 return Some(found);
             }
-            state = match until {
-                None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+            let left = match until {
+                None => None,
                 Some(until) => {
-                    let left = until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())?;
-                    self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
+                    Some(until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())?)
                 }
             };
+            state.waiting += 1;
+            state = self.sleep(state, left);
+            state.waiting -= 1;
+        }
+    }
+
+    /// Sleeps until something changes, or for so long.
+    fn sleep<'a>(&self, state: MutexGuard<'a, State>, left: Option<Duration>) -> MutexGuard<'a, State> {
+        match left {
+            None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+            Some(left) => self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0,
         }
     }
 }

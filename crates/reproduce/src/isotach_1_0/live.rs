@@ -33,7 +33,7 @@ pub struct Machine {
 /// All that was measured.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Live {
-    /// Of each run a value a turn, in the order of turns: microseconds of [`Experiment::RoundTrip`] and [`Experiment::Send`], else Mb/s of data.
+    /// Of each run a value a turn, in the order of turns: microseconds of [`Experiment::RoundTrip`], [`Experiment::Send`] and [`Experiment::Read`], else Mb/s of data.
     pub values: BTreeMap<Run, Vec<f64>>,
     /// Where.
     pub machine: Machine,

@@ -55,6 +55,16 @@ fn prepare(over: Over, way: Way, bytes: usize) -> Result<Round, Error> {
     Ok(net.rounds(move |net| round_trip(net, way, bytes, COUNT)))
 }
 
+/// The mean of so many isochrons of member 0 that read a variable of the next one, in nanoseconds.
+///
+/// # Errors
+/// The member is gone.
+pub(super) fn read(net: &Net, count: usize) -> Result<f64, Error> {
+    let started = Instant::now();
+    (0..count).try_for_each(|_| net.this.read())?;
+    Ok(started.elapsed().as_nanos() as f64 / count as f64)
+}
+
 /// The mean of so many round trips of member 0 and the next one, in nanoseconds.
 ///
 /// # Errors

@@ -6,7 +6,7 @@ use clap::Args;
 use quintet::isotach::View;
 use quintet::{
     Cause, Code, Error, Isonet, IsonetBuilder, IsonetCause, Lab, LinkAddress, PendingIsochron, PendingPlain,
-    PlainReceived, PresentView, Received,
+    PlainReceived, PresentView, Received, Variable,
 };
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -26,6 +26,11 @@ const SINK: u32 = 3;
 const TASK: u32 = 4;
 /// The task is done.
 const DONE: u32 = 5;
+
+/// Of which member 1 has the only copy.
+const ELSEWHERE: Variable = Variable(0);
+/// Its bytes, as in the isotach study.
+const ELSEWHERE_BYTES: usize = 4;
 
 /// Of a message while a member is lost.
 const STALL_BYTES: usize = 64;
@@ -137,6 +142,7 @@ impl Member {
         let (tell_sequenced, sequenced) = channel();
         let pings = Arc::new(Pings::default());
         let builder = lab.isochrons("bench").member(me, members).listen_at(listen).limit(LIMIT);
+        let builder = builder.variable_at(ELSEWHERE, ELSEWHERE_BYTES, &[1]);
         let builder = echoing(builder, &pings, &tell_done);
         let (builder, to_sequence) = sequenced_messages(builder, me, tell_sequenced);
         let builder = builder
@@ -179,6 +185,16 @@ impl Member {
             isochron.execute()?;
         }
         hear(&self.done)
+    }
+
+    /// An isochron that reads a variable of which another member has the only copy.
+    ///
+    /// # Errors
+    /// The member is gone.
+    pub(super) fn read(&self) -> Result<(), Error> {
+        let mut isochron = self.isonet.isochron()?;
+        isochron.read(ELSEWHERE)?;
+        isochron.execute().map(drop)
     }
 
     /// An isochron with a message to each member of the present view, executed in whatever view does it first.

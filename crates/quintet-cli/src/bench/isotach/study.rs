@@ -1,7 +1,7 @@
 //! What the study of Isotach 1.0 measured, between processes of this machine.
 
 use super::super::link::Over;
-use super::latency::round_trip;
+use super::latency::{read, round_trip};
 use super::member::Way;
 use super::net::Net;
 use super::stream::{stream, task};
@@ -60,6 +60,7 @@ impl Nets {
                 let spent = pair.this.time_of_begins(&task(way, bytes, messages, 1))?;
                 Ok(spent.as_secs_f64() * 1e6 / messages as f64)
             }
+            Experiment::Read => read(pair, length.round_trips).map(|nanoseconds| nanoseconds / 1e3),
             Experiment::Beside(others) => beside(&self.many, others, bytes, messages).map(megabits),
         }
     }

@@ -6,22 +6,22 @@ use super::super::study::PRINTED;
 use super::{Experiment, Live, Others, Run};
 use crate::linda_lan::Quartiles;
 
-const ROUND_TRIP: &str = "a processor of today, but who waits may have to be woken by the system, and the token manager is a thread more: there each program polled a network interface on a machine of its own";
-const TO_PLAIN: &str = "an isochron also crosses to the token manager and back, and all share this machine's processors; there tokens were answered by the network interfaces";
+const ROUND_TRIP: &str = "a processor of today, but who waits may have to be woken by the system: there each program polled a network interface on a machine of its own";
+const TO_PLAIN: &str = "the token manager is in the node of one of the two, so that an isochron crosses no more links than a plain message; there it was a network interface that both asked";
+const READ: &str = "a call that waits, so that the system wakes its thread as well; there the program polled";
 const STREAM: &str =
     "memory of today in place of a bus of 1999; all that send and receive share this machine's processors";
 const SHARE: &str = "an isochron's announcement and answers are work of the processors that send and receive; there tokens were answered by the network interfaces";
 const SEND: &str = "the call only hands the message over in memory, and the rest is done outside it; there it wrote the message to the network interface over a bus";
 const SIZE: &str = "an isochron is one frame to a receiver here, and a packet a message there";
-const CONTENTION: &str = "four senders, a receiver and the token manager share this machine's processors; there each had its own, and the link was what was short";
+const CONTENTION: &str = "four senders and a receiver, which keeps the pulse as well, share this machine's processors; there each had its own, and the link was what was short";
 const TOKENS: &str = "here most of it is the processors' that all share: see what is lost beside plain messages of others; there each host's network interface answered tokens";
 
 /// What is printed and has no counterpart here.
-pub(super) const UNSAID: [&str; 5] = [
+pub(super) const UNSAID: [&str; 4] = [
     "A second switch, and a network: all members are on this machine, behind one token manager.",
     "Sends without markers (5.7): a sender without a local part gets none here, so that there is nothing to leave out.",
     "The time between tokens: none pass here unless there is an isochron to order.",
-    "A read of another's variable (54 us): no variable is measured here; a read is a round trip of an isochron.",
     "CAST, calls of polls, and round trips under contention or beside tokens (5.1, 5.2, 5.5, 5.6, 5.9, 5.12): of these no number is printed but what CAST adds.",
 ];
 
@@ -103,6 +103,9 @@ impl Live {
             "fm_bandwidth_loss_from_tokens" => {
                 let ours = self.loss(packet, Others::Isochrons);
                 known("5.13", "loss beside tokens", "%", ours, TOKENS)
+            }
+            "shared_memory_remote_read" => {
+                known("5.2.2", "read of another's variable", "us", values(run(Experiment::Read)), READ)
             }
             _ => None,
         }

@@ -71,6 +71,8 @@ pub enum Experiment {
     Contention,
     /// Plain messages between two members: Mb/s of data.
     Beside(Others),
+    /// An isochron that reads a variable of which another member has the only copy: microseconds.
+    Read,
 }
 
 impl Experiment {
@@ -83,6 +85,7 @@ impl Experiment {
             Experiment::Send => "send",
             Experiment::Contention => "4 senders",
             Experiment::Beside(_) => "plain messages",
+            Experiment::Read => "read",
         }
     }
 
@@ -90,7 +93,7 @@ impl Experiment {
     #[must_use]
     pub const fn unit(self) -> &'static str {
         match self {
-            Experiment::RoundTrip | Experiment::Send => "us",
+            Experiment::RoundTrip | Experiment::Send | Experiment::Read => "us",
             Experiment::Stream | Experiment::Contention | Experiment::Beside(_) => "Mb/s",
         }
     }
@@ -141,6 +144,7 @@ pub fn runs(is_quick: bool) -> Vec<Run> {
         all.extend(longer.map(|size| Run { size: *size, ..Run::of(Experiment::Stream, packet, Way::Safe) }));
         all.extend(Others::ALL.map(|others| Run::of(Experiment::Beside(others), packet, Way::Plain)));
     }
+    all.push(Run::of(Experiment::Read, PRINTED[0], Way::Safe));
     all
 }
 

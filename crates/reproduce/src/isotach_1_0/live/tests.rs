@@ -6,6 +6,7 @@ fn live() -> Live {
         let isochrons = run.way == Way::Safe;
         match run.experiment {
             Experiment::RoundTrip | Experiment::Send => (if isochrons { 60.0 } else { 20.0 }) / pace,
+            Experiment::Read => 70.0 / pace,
             Experiment::Stream | Experiment::Contention => (if isochrons { 50.0 } else { 100.0 }) * pace,
             Experiment::Beside(Others::Rest) => 80.0 * pace,
             Experiment::Beside(Others::Plain) => 60.0 * pace,

@@ -26,6 +26,7 @@ EXPECTED = [
     ("limit_futex", [], "limit-futex", [("rtt-across-1", "ns")]),
     ("limit_futex", ["--pairs", "4", "--placement", "within"], "limit-futex", [("rtt-within-4", "ns")]),
     ("limit_futex", ["--pairs", "3", "--placement", "across"], "limit-futex", [("rtt-across-3", "ns")]),
+    ("limit_futex_ring", ["--members", "5"], "limit-futex-ring", [("ring-5", "ns")]),
     ("limit_unix", [], "limit-unix", [("rtt-64", "ns"), ("rtt-64-spin", "ns"), ("bulk-1m", "bytes/s")]),
     ("limit_unix", ["--bytes", "1048576"], "limit-unix", [("rtt-1m", "ns")]),
     ("limit_tcp", [], "limit-tcp", [("rtt-64", "ns"), ("rtt-64-spin", "ns"), ("bulk-1m", "bytes/s")]),

@@ -8,6 +8,7 @@
 //! | `isotach/latency.rs` | a message to a member and one back |
 //! | `isotach/stream.rs` | many messages to one member, of one sender or several |
 //! | `isotach/multicast.rs` | messages to all members, in one order |
+//! | `isotach/ring.rs` | a message that goes round all members |
 //! | `isotach/stall.rs` | how long a member stands still when another one is killed |
 //! | `isotach/study.rs` | what the study of Isotach 1.0 measured, by the same means, for `quintet reproduce` |
 //! | `isotach/idle.rs` | the processor time of a member that has nothing to do |
@@ -17,6 +18,7 @@ mod latency;
 mod member;
 mod multicast;
 mod net;
+mod ring;
 mod sequencer;
 mod stall;
 mod stream;
@@ -35,8 +37,7 @@ const PLACEMENT: &str = "members on any core";
 const PLAIN: &str = "plain messages";
 
 pub(super) fn cases() -> Vec<Case> {
-    [latency::cases(), stream::cases(), multicast::cases(), stall::cases(), idle::cases()]
-        .into_iter()
-        .flatten()
-        .collect()
+    let groups =
+        [latency::cases(), stream::cases(), multicast::cases(), ring::cases(), stall::cases(), idle::cases()];
+    groups.into_iter().flatten().collect()
 }

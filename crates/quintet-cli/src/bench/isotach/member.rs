@@ -1,6 +1,7 @@
 //! A member of an isonet that is measured: it sends what it is asked to, and answers.
 
 use super::super::link::arguments as side_arguments;
+use super::ring::{Laps, ROUND, passing_on};
 use super::sequencer::{self, Sequencer, sequenced_messages};
 use clap::Args;
 use quintet::isotach::View;
@@ -106,6 +107,7 @@ pub(super) struct Member {
     /// Its messages that have a place.
     sequenced: Receiver<()>,
     pings: Arc<Pings>,
+    laps: Arc<Laps>,
     /// At member 0.
     _sequencer: Option<Sequencer>,
 }
@@ -140,10 +142,11 @@ impl Member {
         let (tell_task, tasks) = channel();
         let (tell_done, done) = channel();
         let (tell_sequenced, sequenced) = channel();
-        let pings = Arc::new(Pings::default());
+        let (pings, laps) = (Arc::new(Pings::default()), Arc::new(Laps::default()));
         let builder = lab.isochrons("bench").member(me, members).listen_at(listen).limit(LIMIT);
         let builder = builder.variable_at(ELSEWHERE, ELSEWHERE_BYTES, &[1]);
         let builder = echoing(builder, &pings, &tell_done);
+        let builder = passing_on(builder, (me, members), &laps, &tell_done);
         let (builder, to_sequence) = sequenced_messages(builder, me, tell_sequenced);
         let builder = builder
             .handler(SINK, |_| {})
@@ -155,7 +158,7 @@ impl Member {
             });
         let isonet = builder.join()?;
         let sequencer = (me == 0).then(|| Sequencer::start(&isonet, to_sequence)).transpose()?;
-        Ok(Member { isonet, tasks, done, sequenced, pings, _sequencer: sequencer })
+        Ok(Member { isonet, tasks, done, sequenced, pings, laps, _sequencer: sequencer })
     }
 
     /// Has these members do that, this one as well, and waits until all have.
@@ -184,6 +187,18 @@ impl Member {
             isochron.send(to, ECHO, vec![7; bytes])?;
             isochron.execute()?;
         }
+        hear(&self.done)
+    }
+
+    /// Sends a message round all members, so often, each step by an isochron of who has it. Of the first member.
+    ///
+    /// # Errors
+    /// A member is gone.
+    pub(super) fn send_round(&self, laps: usize) -> Result<(), Error> {
+        self.laps.begin(laps);
+        let mut isochron = self.isonet.isochron()?;
+        isochron.send(1, ROUND, Vec::new())?;
+        isochron.execute()?;
         hear(&self.done)
     }
 
@@ -349,7 +364,7 @@ fn echoing(builder: IsonetBuilder, pings: &Arc<Pings>, done: &Sender<()>) -> Iso
 }
 
 /// If this fails, the isonet is over, and who waits does so in vain.
-fn send_isochron(message: &Received<'_>, to: u16, handler: u32) {
+pub(super) fn send_isochron(message: &Received<'_>, to: u16, handler: u32) {
     let begun = message.isochron().and_then(|mut isochron| {
         isochron.send(to, handler, message.bytes.to_vec())?;
         isochron.begin()

@@ -42,8 +42,8 @@ struct State {
     /// Why this member has left by itself, or that it was closed.
     ended: Option<Error>,
     last: u64,
-    /// Threads that wait for a change: without one nobody is woken, which is a system call.
-    waiting: usize,
+    /// Somebody sleeps who was not woken: to wake somebody is a system call.
+    is_awaited: bool,
     /// Isochrons and plain messages that somebody waits for.
     asked: BTreeMap<Token, Option<Answer>>,
     /// Isochrons and plain messages without an answer, whether somebody waits or not.
@@ -117,7 +117,7 @@ impl Board {
     fn change(&self, change: impl FnOnce(&mut State)) {
         let Ok(mut state) = self.own() else { return };
         change(&mut state);
-        let (due, is_awaited) = (state.take_due(), state.waiting > 0);
+        let (due, is_awaited) = (state.take_due(), core::mem::take(&mut state.is_awaited));
         drop(state);
         if is_awaited {
             self.changed.notify_all();
@@ -286,9 +286,8 @@ impl Board {
                     Some(until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())?)
                 }
             };
-            state.waiting += 1;
+            state.is_awaited = true;
             state = self.sleep(state, left);
-            state.waiting -= 1;
         }
     }
 

@@ -13,14 +13,21 @@ mod members;
 mod net;
 #[path = "simulated/plan.rs"]
 mod plan;
+#[path = "simulated/program.rs"]
+mod program;
+#[path = "simulated/rejoin.rs"]
+mod rejoin;
 #[path = "simulated/run.rs"]
 mod run;
+#[path = "simulated/state.rs"]
+mod state;
 #[path = "simulated/trace.rs"]
 mod trace;
 
 use found::Found;
 use members::{run_with_ends, run_with_parted};
 use quintet_isotach::{Defect, Delivery, HaltCause};
+use rejoin::run_with_rejoins;
 use run::{run, run_traced, run_with_crash};
 
 #[test]
@@ -41,6 +48,11 @@ fn nodes_agree_by_themselves_on_views_without_who_has_ended() {
 #[test]
 fn of_two_that_cannot_reach_each_other_one_is_left_behind() {
     all_hold(0..100, run_with_parted);
+}
+
+#[test]
+fn who_has_ended_comes_back_with_the_state_of_those_who_are_left() {
+    all_hold(0..150, |seed| run_with_rejoins(seed, None));
 }
 
 /// Nodes that said they were too few while what made them enough was on its way, and one that was never told that it is left behind.
@@ -68,6 +80,7 @@ fn what_only_those_knew_who_are_gone_is_lost_with_a_token_manager() {
 fn many_runs_hold() {
     all_hold(150..20_000, run_with_ends);
     all_hold(100..20_000, run_with_parted);
+    all_hold(150..20_000, |seed| run_with_rejoins(seed, None));
     all_hold(150..20_000, |seed| run(seed, None));
     all_hold(150..20_000, |seed| run_with_crash(seed, Delivery::Safe, None));
 }

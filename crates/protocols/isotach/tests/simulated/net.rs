@@ -2,8 +2,8 @@
 
 use super::trace::Trace;
 use quintet_contract::{
-    Address, Bytes, Disconnect, DownCause, Draft, Input, Kind, NodeId, Outbox, OwnedFrame, PeerChange,
-    Protocol, Random, SendError, Time, Token,
+    Address, Bytes, Disconnect, DownCause, Draft, Incarnation, Input, Kind, LinkClass, LinkInfo, NodeId,
+    Outbox, OwnedFrame, PeerChange, Protocol, Random, SendError, Time, Token,
 };
 use quintet_isotach::{Isonet, ManagerConfig, Node, NodeConfig, TokenManager, View};
 use quintet_wire::registry::{PORT_CALLERS, PORT_ISOTACH, PORT_TOKEN_MANAGER};
@@ -47,6 +47,8 @@ pub(crate) struct Net {
     apart: BTreeSet<(NodeId, NodeId)>,
     /// Somebody has ended, and not all have heard so, nor what that one sent last.
     pub(crate) is_ending: bool,
+    managers_from: Option<NodeId>,
+    defect: Option<quintet_isotach::Defect>,
     /// What they do, if it is to be written down.
     pub(crate) trace: Option<Trace>,
 }
@@ -112,7 +114,7 @@ impl Net {
         managers_from: Option<NodeId>,
     ) -> Net {
         let refused_per_million = [0, 20_000, 300_000][usize::try_from(random.below(3)).expect("small")];
-        let mut net = Net { refused_per_million, ..Net::default() };
+        let mut net = Net { refused_per_million, managers_from, defect, ..Net::default() };
         for node in isonet.topology().nodes() {
             let config = NodeConfig::new(node, callers_of(node), View(1), isonet.clone());
             net.nodes
@@ -269,10 +271,26 @@ impl Net {
         }
     }
 
+    /// A later process of a node begins: nothing that was on its way to or from an earlier one arrives any more.
+    pub(crate) fn join(&mut self, node: NodeId, life: u64, first: &Arc<Isonet>) {
+        self.links.retain(|(from, to), _| from.node != node && to.node != node);
+        self.full.retain(|(from, to)| from.node != node && to.node != node);
+        let config = NodeConfig::new(node, callers_of(node), View(0), first.clone());
+        let config = NodeConfig { keeps_witness: true, joins: Some(life), ..config };
+        let config = NodeConfig { managers_from: self.managers_from, defect: self.defect, ..config };
+        self.told.remove(&node);
+        self.nodes.insert(node, Node::new(config));
+    }
+
     /// All that is there: nodes, and token managers.
     pub(crate) fn everybody(&self) -> Vec<Address> {
         let managers = self.managers.keys().map(|node| manager_at(*node));
         self.nodes.keys().copied().map(node_at).chain(managers).collect()
+    }
+
+    pub(crate) fn tell_up(&mut self, at: Address, there: Address, random: &mut Random) {
+        let (incarnation, link) = (Incarnation(1), LinkInfo::new(LinkClass::Machine, 1 << 16));
+        self.give(at, Input::Peer(there, &PeerChange::Up { incarnation, link }), random);
     }
 
     pub(crate) fn tell_down(&mut self, at: Address, gone: Address, random: &mut Random) {

@@ -1,16 +1,21 @@
 //! Who belongs to the next view: agreed on by the nodes of the last one.
 //!
 //! One decision for each view, by Paxos (Lamport, "Paxos made simple", 2001) among the nodes of the view before it; a quorum is more than half of them, or half with the
-//! lowest. Any two quorums have a node in common, so a view is decided once; by whom the next one is decided, it says itself. What a node has promised is in its memory: who
-//! ends does not come back as who it was.
+//! eldest. Any two quorums have a node in common, so a view is decided once; by whom the next one is decided, it says itself. What a node has promised is in its memory: who
+//! ends does not come back as who it was. A later process of a node asks to be let in, under a number of its own, and decides nothing before it is in a view.
 //!
 //! ```text
 //!   suspects ──> the lowest that is not suspected: Prepare ──> Promise ──> Accept ──> Accepted ──> Agreed ──> told on by all
 //! ```
 
+mod applicants;
+mod successor;
+
 use crate::codec::{AgreeStep, Ballot};
 use crate::logical_time::View;
+use crate::members::Members;
 use crate::topology::Topology;
+use applicants::Applicants;
 use quintet_contract::{NodeId, Span, Time};
 use std::collections::{BTreeSet, VecDeque};
 
@@ -25,30 +30,31 @@ const PATIENCE: Span = Span::from_millis(200);
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Outcome {
     /// This is the next view.
-    Agreed(View, Topology),
+    Agreed(View, Members),
     /// It is, and this node is not part of it.
     LeftBehind(View),
     /// So few nodes of the view can be reached, of so many, that others may agree on another one.
     Minority(View, usize, usize),
 }
 
-/// Nodes that decide: more than half of those of a view, or half of them with the lowest.
-pub(crate) fn is_quorum(of: &Topology, some: &BTreeSet<NodeId>) -> bool {
-    let (count, all) = (of.nodes().filter(|node| some.contains(node)).count(), of.nodes().count());
-    2 * count > all || 2 * count == all && of.nodes().next().is_some_and(|lowest| some.contains(&lowest))
-}
-
 /// One node's part in agreeing on views.
 #[derive(Debug)]
 pub(crate) struct Agreement {
     me: NodeId,
+    /// Which process of the node this is: 0, the first.
+    life: u64,
+    /// Where nodes are that join: at the switches that the isonet began with, as far as there are any.
+    home: Topology,
+    applicants: Applicants,
+    /// It was in no view so far.
+    is_new: bool,
     /// The token manager in the process of node `n` has this number and `n`.
     managers_from: NodeId,
     /// The view that this node began in.
     first: View,
     /// The last view that was agreed on.
     base: View,
-    topology: Topology,
+    members: Members,
     /// Who cannot be reached from here.
     lost: BTreeSet<NodeId>,
     /// Whom others suspect.
@@ -56,7 +62,7 @@ pub(crate) struct Agreement {
     /// Suspects that the others have been told.
     told: BTreeSet<NodeId>,
     promised: Ballot,
-    accepted: Option<(Ballot, Topology)>,
+    accepted: Option<(Ballot, Members)>,
     proposal: Option<Proposal>,
     refusals: u32,
     retry_at: Option<Time>,
@@ -76,10 +82,10 @@ pub(crate) struct Agreement {
 struct Proposal {
     ballot: Ballot,
     /// What was accepted last, of all who have promised.
-    accepted: Option<(Ballot, Topology)>,
+    accepted: Option<(Ballot, Members)>,
     promises: BTreeSet<NodeId>,
     /// What is to be accepted, once a quorum has promised.
-    topology: Option<Topology>,
+    members: Option<Members>,
     accepts: BTreeSet<NodeId>,
 }
 
@@ -87,10 +93,14 @@ impl Agreement {
     pub(crate) fn new(me: NodeId, managers_from: NodeId, base: View, topology: Topology) -> Agreement {
         Agreement {
             me,
+            life: 0,
+            home: topology.clone(),
+            applicants: Applicants::default(),
+            is_new: false,
             managers_from,
             first: base,
             base,
-            topology,
+            members: Members::first(topology),
             lost: BTreeSet::new(),
             accused: BTreeSet::new(),
             told: BTreeSet::new(),
@@ -108,8 +118,25 @@ impl Agreement {
         }
     }
 
+    /// The same for a later process of the node, which all are asked to let in.
+    pub(crate) fn joins_as(self, life: u64) -> Agreement {
+        let mut agreement = Agreement { life, is_new: true, ..self };
+        agreement.ask_all();
+        agreement
+    }
+
+    fn ask_all(&mut self) {
+        let others: Vec<NodeId> = self.home.nodes().filter(|node| *node != self.me).collect();
+        others.into_iter().for_each(|node| self.say(node, AgreeStep::Asks(self.life)));
+    }
+
     pub(crate) fn has(&self, node: NodeId) -> bool {
-        self.topology.switch_of(node).is_some()
+        self.members.has(node)
+    }
+
+    /// Whether this process is in the last view that it knows to be agreed on.
+    fn is_member(&self) -> bool {
+        self.members.life_of(self.me) == Some(self.life)
     }
 
     pub(crate) fn deadline(&self) -> Option<Time> {
@@ -125,6 +152,7 @@ impl Agreement {
     /// A node, or a token manager, cannot be reached from here.
     pub(crate) fn lose(&mut self, now: Time, node: NodeId) {
         self.lost.insert(self.process_of(node));
+        self.applicants.lose(node);
         self.think(now);
     }
 
@@ -133,18 +161,23 @@ impl Agreement {
         self.lost.remove(&node);
         self.told.remove(&node);
         self.leaving.remove(&node);
-        if self.base > self.first {
-            self.say(node, AgreeStep::Agreed(self.topology.clone()));
+        if !self.is_member() {
+            return self.say(node, AgreeStep::Asks(self.life));
         }
+        if self.base > self.first {
+            self.say(node, AgreeStep::Agreed(self.members.clone()));
+        }
+        let applicants = self.applicants.all();
+        applicants.into_iter().for_each(|all| self.say(node, AgreeStep::Joins(all)));
         if self.leaving.contains(&self.me) {
             self.say(node, AgreeStep::Leaves);
         }
         if self.is_informed() {
             self.say(node, AgreeStep::AllLeave);
         }
-        let step = self.proposal.as_ref().map(|mine| match &mine.topology {
+        let step = self.proposal.as_ref().map(|mine| match &mine.members {
             None => AgreeStep::Prepare(mine.ballot),
-            Some(topology) => AgreeStep::Accept(mine.ballot, topology.clone()),
+            Some(members) => AgreeStep::Accept(mine.ballot, members.clone()),
         });
         step.into_iter().for_each(|step| self.say(node, step));
     }
@@ -195,8 +228,11 @@ impl Agreement {
     /// Another node of the view says something.
     pub(crate) fn hear(&mut self, now: Time, from: NodeId, base: View, step: AgreeStep) {
         match step {
-            AgreeStep::Agreed(topology) if base > self.base => self.adopt(base, topology),
+            AgreeStep::Agreed(members) if base > self.base => self.adopt(base, members),
             AgreeStep::Agreed(_) => {}
+            AgreeStep::Asks(life) => self.asked(from, life),
+            // Who is in no view has no part in what the next one is.
+            _ if !self.is_member() => {}
             AgreeStep::Leaves if self.has(from) => _ = self.leaving.insert(from),
             AgreeStep::AllLeave if self.has(from) => _ = self.informed.insert(from),
             _ if base < self.base => self.tell_base(from, &step),
@@ -204,15 +240,26 @@ impl Agreement {
             AgreeStep::Suspects(nodes) if !self.suspects().contains(&from) => {
                 self.accused.extend(nodes.into_iter().filter(|node| *node != self.me));
             }
+            AgreeStep::Joins(asking) => self.applicants.hear(from, asking),
             step => self.take(now, from, step),
         }
         self.think(now);
     }
 
+    /// A later process of a node wants to be let in.
+    fn asked(&mut self, from: NodeId, life: u64) {
+        if self.members.life_of(from) == Some(life) {
+            return self.say(from, AgreeStep::Agreed(self.members.clone()));
+        }
+        if self.home.switch_of(from).is_some() && from != self.me {
+            self.applicants.asked_by(from, life);
+        }
+    }
+
     /// Who asks about a view that is agreed on is told of it.
     fn tell_base(&mut self, to: NodeId, step: &AgreeStep) {
         if matches!(step, AgreeStep::Prepare(_) | AgreeStep::Accept(..) | AgreeStep::Suspects(_)) {
-            self.said.push_back((to, self.base, AgreeStep::Agreed(self.topology.clone())));
+            self.said.push_back((to, self.base, AgreeStep::Agreed(self.members.clone())));
         }
     }
 
@@ -226,22 +273,27 @@ impl Agreement {
                 self.promised = ballot;
                 self.say(from, AgreeStep::Promise { ballot, accepted: self.accepted.clone() });
             }
-            AgreeStep::Accept(ballot, topology) => {
+            AgreeStep::Accept(ballot, members) => {
                 self.promised = ballot;
-                self.accepted = Some((ballot, topology));
+                self.accepted = Some((ballot, members));
                 self.say(from, AgreeStep::Accepted(ballot));
             }
             AgreeStep::Promise { ballot, accepted } => self.promised(from, ballot, accepted),
             AgreeStep::Accepted(ballot) => self.accepted(from, ballot),
             AgreeStep::Refused(ballot) => self.refused(now, ballot),
-            AgreeStep::Suspects(_) | AgreeStep::Agreed(_) | AgreeStep::Leaves | AgreeStep::AllLeave => {}
+            AgreeStep::Suspects(_)
+            | AgreeStep::Agreed(_)
+            | AgreeStep::Leaves
+            | AgreeStep::AllLeave
+            | AgreeStep::Asks(_)
+            | AgreeStep::Joins(_) => {}
         }
     }
 
-    fn promised(&mut self, from: NodeId, ballot: Ballot, accepted: Option<(Ballot, Topology)>) {
+    fn promised(&mut self, from: NodeId, ballot: Ballot, accepted: Option<(Ballot, Members)>) {
         let successor = self.successor();
         let Some(proposal) = self.proposal.as_mut().filter(|mine| mine.ballot == ballot) else { return };
-        if proposal.topology.is_some() {
+        if proposal.members.is_some() {
             return;
         }
         proposal.promises.insert(from);
@@ -250,11 +302,11 @@ impl Agreement {
         {
             proposal.accepted = accepted;
         }
-        if is_quorum(&self.topology, &proposal.promises) {
-            let earlier = proposal.accepted.take().map(|(_, topology)| topology);
-            if let Some(topology) = earlier.or(successor) {
-                proposal.topology = Some(topology.clone());
-                self.say_to_all(&AgreeStep::Accept(ballot, topology));
+        if self.members.is_quorum(&proposal.promises) {
+            let earlier = proposal.accepted.take().map(|(_, members)| members);
+            if let Some(members) = earlier.or(successor) {
+                proposal.members = Some(members.clone());
+                self.say_to_all(&AgreeStep::Accept(ballot, members));
             }
         }
     }
@@ -262,17 +314,17 @@ impl Agreement {
     fn accepted(&mut self, from: NodeId, ballot: Ballot) {
         let Some(proposal) = self.proposal.as_mut().filter(|mine| mine.ballot == ballot) else { return };
         proposal.accepts.insert(from);
-        if is_quorum(&self.topology, &proposal.accepts)
-            && let Some(topology) = proposal.topology.take()
+        if self.members.is_quorum(&proposal.accepts)
+            && let Some(members) = proposal.members.take()
         {
-            self.adopt(View(self.base.0 + 1), topology);
+            self.adopt(View(self.base.0 + 1), members);
         }
     }
 
     /// Somebody has promised a later proposal: this node tries again if that comes to nothing.
     fn refused(&mut self, now: Time, by: Ballot) {
         if self.proposal.take_if(|mine| mine.ballot < by).is_some() {
-            let before = self.topology.nodes().filter(|node| *node <= self.me).count() as u64;
+            let before = self.members.nodes().filter(|node| *node <= self.me).count() as u64;
             let longer = 1 << self.refusals.min(MAX_DOUBLINGS);
             self.refusals += 1;
             self.promised = self.promised.max(by);
@@ -281,22 +333,39 @@ impl Agreement {
     }
 
     /// A view was agreed on. All who may not have heard of it are told before anything is said about the next one.
-    fn adopt(&mut self, view: View, topology: Topology) {
-        let nodes: BTreeSet<NodeId> = self.topology.nodes().chain(topology.nodes()).collect();
-        (self.base, self.topology) = (view, topology);
+    fn adopt(&mut self, view: View, members: Members) {
+        let nodes: BTreeSet<NodeId> = self.members.nodes().chain(members.nodes()).collect();
+        let newcomers = members.joined_after(self.base);
+        (self.base, self.members) = (view, members);
         (self.promised, self.accepted, self.proposal) = (Ballot::default(), None, None);
         (self.retry_at, self.patient_until, self.refusals) = (None, None, 0);
         self.accused.clear();
         self.told.clear();
-        let agreed = AgreeStep::Agreed(self.topology.clone());
-        nodes
-            .into_iter()
-            .filter(|node| *node != self.me)
-            .for_each(|node| self.said.push_back((node, view, agreed.clone())));
-        if self.has(self.me) {
-            self.outcomes.push_back(Outcome::Agreed(view, self.topology.clone()));
+        self.applicants.begin(&self.members);
+        nodes.into_iter().filter(|node| *node != self.me).for_each(|node| {
+            self.said.push_back((node, view, AgreeStep::Agreed(self.members.clone())));
+        });
+        let me = self.me;
+        newcomers.into_iter().filter(|node| *node != me).for_each(|node| self.welcome(node));
+        if self.is_member() {
+            self.is_new = false;
+            self.outcomes.push_back(Outcome::Agreed(view, self.members.clone()));
+        } else if self.is_new {
+            self.ask_all();
         } else if !self.has_ended {
             self.end(Outcome::LeftBehind(view));
+        }
+    }
+
+    /// A process has joined: it does not want to end, whatever an earlier one of its node wanted, and has not heard who does.
+    fn welcome(&mut self, node: NodeId) {
+        self.leaving.remove(&node);
+        self.informed.remove(&node);
+        if self.leaving.contains(&self.me) {
+            self.say(node, AgreeStep::Leaves);
+        }
+        if self.is_informed() {
+            self.say(node, AgreeStep::AllLeave);
         }
     }
 
@@ -313,17 +382,23 @@ impl Agreement {
     }
 
     fn tell_of_retirement(&mut self) {
-        if self.has(self.me) && self.told.insert(self.me) {
-            let others: Vec<NodeId> = self.topology.nodes().filter(|node| *node != self.me).collect();
+        if self.is_member() && self.told.insert(self.me) {
+            let others: Vec<NodeId> = self.members.nodes().filter(|node| *node != self.me).collect();
             others.into_iter().for_each(|node| self.say(node, AgreeStep::Suspects(vec![self.me])));
         }
     }
 
     /// Nodes of the view that are not counted on.
     fn suspects(&self) -> BTreeSet<NodeId> {
-        let managers: BTreeSet<NodeId> = self.topology.switches().iter().map(|one| one.manager).collect();
+        let managers: BTreeSet<NodeId> =
+            self.members.topology().switches().iter().map(|one| one.manager).collect();
         let is_of_view = |node: &&NodeId| self.has(**node) || managers.contains(node);
-        self.lost.union(&self.accused).filter(is_of_view).copied().collect()
+        self.unreachable().union(&self.accused).filter(is_of_view).copied().collect()
+    }
+
+    /// Who cannot be reached from here, or has ended, as a later process asks.
+    fn unreachable(&self) -> BTreeSet<NodeId> {
+        self.applicants.ended(&self.members).chain(self.lost.iter().copied()).collect()
     }
 
     /// Does what is to be done, until no view comes of it that is followed by another one at once.
@@ -340,40 +415,49 @@ impl Agreement {
         if self.has_ended {
             return self.tell_of_retirement();
         }
+        if !self.is_member() {
+            return;
+        }
         if self.is_informed() {
             self.patient_until = None;
         }
-        if self.is_over(&self.topology) {
+        if self.is_over(self.members.topology()) {
             return;
         }
         // Who wanted to end, as this node does, and is not there any more, has ended in order.
         let has_left = |node: &NodeId| self.leaving.contains(&self.me) && self.leaving.contains(node);
-        let is_reached = |node: &NodeId| !self.lost.contains(node) || has_left(node);
-        let reached: BTreeSet<NodeId> = self.topology.nodes().filter(is_reached).collect();
+        let lost = self.unreachable();
+        let is_reached = |node: &NodeId| !lost.contains(node) || has_left(node);
+        let reached: BTreeSet<NodeId> = self.members.nodes().filter(is_reached).collect();
         // All know that all end: whoever is gone has ended in order.
         if !self.is_informed() && self.is_too_few(now, &reached) {
-            return self.end(Outcome::Minority(self.base, reached.len(), self.topology.nodes().count()));
+            return self.end(Outcome::Minority(self.base, reached.len(), self.members.nodes().count()));
         }
         let suspects = self.suspects();
         // What others have said they say themselves: of two that cannot reach each other each would be passed on as a suspect.
-        let mine = suspects.intersection(&self.lost);
+        let mine = suspects.intersection(&lost);
         let news: Vec<NodeId> = mine.filter(|node| !self.told.contains(node)).copied().collect();
-        if !news.is_empty() {
-            self.told.extend(&news);
-            let others: Vec<NodeId> =
-                reached.difference(&suspects).filter(|node| **node != self.me).copied().collect();
-            others.into_iter().for_each(|node| self.say(node, AgreeStep::Suspects(news.clone())));
+        self.told.extend(&news);
+        let asking = self.applicants.news();
+        for node in reached.difference(&suspects).filter(|node| **node != self.me).copied() {
+            if !news.is_empty() {
+                self.said.push_back((node, self.base, AgreeStep::Suspects(news.clone())));
+            }
+            if let Some(asking) = &asking {
+                self.said.push_back((node, self.base, AgreeStep::Joins(asking.clone())));
+            }
         }
-        let lowest = self.topology.nodes().find(|node| !suspects.contains(node));
+        let lowest = self.members.nodes().find(|node| !suspects.contains(node));
         let is_idle = self.proposal.is_none() && self.retry_at.is_none();
-        if !suspects.is_empty() && lowest == Some(self.me) && is_idle {
+        let is_needed = !suspects.is_empty() || !self.admitted(&suspects).is_empty();
+        if is_needed && lowest == Some(self.me) && is_idle {
             self.propose();
         }
     }
 
     /// Whether so few of the view are reached that others may agree on another one, and have told nothing of that for long enough.
     fn is_too_few(&mut self, now: Time, reached: &BTreeSet<NodeId>) -> bool {
-        if is_quorum(&self.topology, reached) {
+        if self.members.is_quorum(reached) {
             self.patient_until = None;
             return false;
         }
@@ -383,20 +467,8 @@ impl Agreement {
     fn propose(&mut self) {
         let ballot = Ballot { round: self.promised.round.saturating_add(1), node: self.me.0 };
         let (promises, accepts) = (BTreeSet::new(), BTreeSet::new());
-        self.proposal = Some(Proposal { ballot, accepted: None, promises, topology: None, accepts });
+        self.proposal = Some(Proposal { ballot, accepted: None, promises, members: None, accepts });
         self.say_to_all(&AgreeStep::Prepare(ballot));
-    }
-
-    /// The view behind the last one: without its suspects. None if nobody is left.
-    fn successor(&self) -> Option<Topology> {
-        let suspects = self.suspects();
-        let left: Vec<NodeId> = self.topology.nodes().filter(|node| !suspects.contains(node)).collect();
-        let manager = |node: NodeId| NodeId(self.managers_from.0.saturating_add(node.0));
-        let is_gone = |node: NodeId| suspects.contains(&node) || suspects.contains(&self.process_of(node));
-        if self.topology.switches().iter().any(|switch| is_gone(switch.manager)) {
-            return Topology::lan(manager(*left.first()?), &left).ok();
-        }
-        Some(self.topology.without(&suspects)).filter(|_| !left.is_empty())
     }
 
     fn say(&mut self, to: NodeId, step: AgreeStep) {
@@ -404,7 +476,7 @@ impl Agreement {
     }
 
     fn say_to_all(&mut self, step: &AgreeStep) {
-        let nodes: Vec<NodeId> = self.topology.nodes().collect();
+        let nodes: Vec<NodeId> = self.members.nodes().collect();
         nodes.into_iter().for_each(|node| self.say(node, step.clone()));
     }
 

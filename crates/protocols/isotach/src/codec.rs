@@ -26,25 +26,32 @@
 //! | [`RECEIVED`] | 14 | node, the sender's manager | view u32, and to the end: sender u16, rank u64 |
 //! | [`CUT`] | 15 | node, node | view u32, next view u32, a [`CutStep`]: tag u8, 0 gather, 1 report, 2 prefix, 3 held, 4 begun; of 1 and 2 is complete u8, and to the end: pulse u64, sender u16, rank u64 |
 //! | [`FAREWELL`] | 16 | manager, its node | view u32, is complete u8, and to the end: pulse u64, sender u16, rank u64 |
-//! | [`AGREE`] | 17 | node, node | the last view that is agreed on u32, an [`AgreeStep`]: tag u8, 0 suspects, nodes; 1 prepare, a ballot; 2 promise, a ballot, has accepted u8, then its ballot and topology; 3 accept, a ballot, a topology; 4 accepted, 5 refused, a ballot; 6 agreed, a topology; 7 leaves; 8 all leave |
+//! | [`AGREE`] | 17 | node, node | the last view that is agreed on u32, an [`AgreeStep`]: tag u8, 0 suspects, nodes; 1 prepare, a ballot; 2 promise, a ballot, has accepted u8, then its ballot and topology; 3 accept, a ballot, a topology; 4 accepted, 5 refused, a ballot; 6 agreed, a topology; 7 leaves; 8 all leave; 9 asks to be let in, life u64; 10 joins, counted (u16): node u16, life u64 |
 //! | [`AGREED`] | 18 | node, program | as `NEXT_VIEW`: the next view is agreed on |
 //! | [`BEGUN`] | 19 | node, program | view u32: it has begun |
 //! | [`ENDED`] | 20 | node, program | a [`Refusal`]: why nothing is ever executed any more |
 //! | [`LEAVE`] | 21 | program, node | the program wants to end |
 //! | [`LEFT`] | 22 | node, program | the programs of all nodes want to |
+//! | [`TRANSFER`] | 23 | node, node | view u32, a [`TransferStep`]: tag u8, 0 wants variables, is behind one u8, then that u32; 1 wants the program's state, from byte u32; 2 variables, the view before u32, is complete u8, and to the end: copies; 3 the program's state, is complete u8, and to the end: bytes; 4 lacks; 5 has all |
+//! | [`TAKE_STATE`] | 24 | node, program | view u32: somebody joins with it, and the program is to give the state that it has now |
+//! | [`PROGRAM_STATE`] | 25 | program, node; node, program | view u32, is complete u8, and to the end: bytes |
 //!
 //! Operations are counted (u16). Each is a tag u8 and: 0 message, to u16, handler u32, bytes (length u32); 1 read, variable u32; 2 write, variable u32,
 //! value (length u32); 3 reservation, variable u32; 4 value of a reserved place, as a write. Values are counted (u16): tag u8, 0 and the value
-//! (length u32), or 1: aborted. A ballot is round u32, node u16; a topology its text (length u32); nodes are counted (u16), each u16. Receivers are counted (u16), ascending, each u16. A stamp is view u32, pulse u64, sender u16, rank u64; a place is a stamp
+//! (length u32), or 1: aborted. A ballot is round u32, node u16; a topology its text (length u32), and in `AGREE`, and in a `NEXT_VIEW` for a node where there are any,
+//! who has joined, counted (u16): node u16, the first view with it u32, life u64. A copy is variable u32, tag u8: 0 and a value (length u32), 1 and who has reserved its place u16,
+//! or 2: aborted; and who else has reserved one, counted (u16), each u16; nodes are counted (u16), each u16. Receivers are counted (u16), ascending, each u16. A stamp is view u32, pulse u64, sender u16, rank u64; a place is a stamp
 //! and how far behind it u32.
 
 mod agree;
 mod calls;
 mod cut;
 mod entries;
+mod members;
 mod operations;
 #[cfg(test)]
 mod tests;
+mod transfer;
 
 pub use agree::{Agree, AgreeStep, Ballot};
 pub use calls::{Completed, Delivered, Halt, HaltCause, Halted, NextView, Plain, ReadValue, Refusal};
@@ -53,7 +60,9 @@ pub use cut::{Cut, CutStep, Farewell};
 pub use entries::{Announced, Executed, Ordered, Token};
 pub(crate) use entries::{Batch, write_announced, write_entry, write_marker};
 pub use entries::{read_announcements, read_markers, read_received, read_token};
+pub use members::NextMembers;
 pub use operations::{Part, read_operations};
+pub use transfer::{Copied, CopyState, ProgramState, Transfer, TransferStep};
 
 use crate::logical_time::View;
 use quintet_contract::{Frame, Kind};
@@ -106,6 +115,12 @@ pub const ENDED: Kind = ISOTACH.kind(20);
 pub const LEAVE: Kind = ISOTACH.kind(21);
 /// All want to end.
 pub const LEFT: Kind = ISOTACH.kind(22);
+/// How a node that joins gets the state that its view begins with.
+pub const TRANSFER: Kind = ISOTACH.kind(23);
+/// Somebody joins: a program gives its state.
+pub const TAKE_STATE: Kind = ISOTACH.kind(24);
+/// A program's state, in pieces: as one gives it, and as one that joins gets it.
+pub const PROGRAM_STATE: Kind = ISOTACH.kind(25);
 
 /// The view that a frame says it is of, where frames of its kind do.
 pub(crate) fn view_of(frame: Frame<'_>) -> Option<View> {
@@ -144,6 +159,9 @@ pub fn name_of(kind: Kind) -> Option<&'static str> {
         "isochrons ended",
         "leave",
         "all leave",
+        "transfer of state",
+        "take state",
+        "state of a program",
     ];
     names.get(usize::from(kind.0.checked_sub(SUBMIT.0)?)).copied()
 }

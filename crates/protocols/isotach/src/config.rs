@@ -21,6 +21,9 @@ pub struct NodeConfig {
     /// The nodes agree on the next view by themselves, when one of them cannot be reached: the number of node 0's token manager. If a view has lost a token manager, the next one
     /// has one switch, whose token manager has this number and that of the lowest node, and is in its process. None: the program says what the next view is.
     pub managers_from: Option<NodeId>,
+    /// It is in no view, and is to join one: a later process of a node that the isonet began with, and this is its number, above those of all earlier ones (the first has 0). It asks
+    /// to be let in, or its program says with which view. What is said above of the view is then of one that is over. None: it is in the view.
+    pub joins: Option<u64>,
     /// Whether it keeps what it executed, for a checker: everything, so for short runs only.
     pub keeps_witness: bool,
     /// A defect to have, in tests that show that it is found.
@@ -52,6 +55,7 @@ impl NodeConfig {
             view,
             isonet,
             managers_from: None,
+            joins: None,
             keeps_witness: false,
             #[cfg(feature = "seeded-defects")]
             defect: None,

@@ -45,7 +45,8 @@ impl Fence {
         }
     }
 
-    fn keep(&mut self, from: Address, frame: Frame<'_>) -> Passage {
+    /// Keeps a frame until a view begins, whatever it is of.
+    pub(crate) fn keep(&mut self, from: Address, frame: Frame<'_>) -> Passage {
         let bytes = frame.body.len() + size_of::<(Address, OwnedFrame)>();
         if self.early_bytes + bytes > MAX_EARLY_BYTES || !frame.bulk.is_empty() {
             return Passage::Flood;

@@ -1,13 +1,17 @@
 //! What the fuzz targets run, so that tests can run the same on a kept corpus. Not for programs.
 
+mod inputs;
+
+pub use inputs::{bodies, seeds};
+
 use crate::codec::{
-    self, Agree, AgreeStep, Ballot, COMPLETED, CUT, Completed, Cut, CutStep, DELIVERED, Delivered, Executed,
-    Farewell, Halted, INSTALLED, MARKERS, NEXT_VIEW, NextView, Ordered, PART, PLAIN, Part, Plain, REFUSED,
-    Refusal, SENT, SUBMIT, TOKEN,
+    self, Agree, AgreeStep, Ballot, COMPLETED, CUT, Completed, Copied, CopyState, Cut, CutStep, DELIVERED,
+    Delivered, Executed, Farewell, Halted, INSTALLED, NEXT_VIEW, NextMembers, NextView, Ordered, PART, Part,
+    Plain, ProgramState, REFUSED, Refusal, SENT, SUBMIT, TOKEN, Transfer, TransferStep,
 };
 use crate::{
-    Isonet, ManagerConfig, Member, Node, NodeConfig, Operation, Pulse, Rank, ReadValue, Shape, Stamp,
-    TokenManager, Topology, Variable, View,
+    Isonet, Joined, ManagerConfig, Member, Members, Newcomers, Node, NodeConfig, Operation, Pulse, Rank,
+    ReadValue, Shape, TokenManager, Topology, Variable, View,
 };
 use quintet_contract::{
     Address, Bytes, DownCause, Effect, Effects, Frame, Input, Kind, NodeId, PeerChange, Protocol, Time, Token,
@@ -33,6 +37,9 @@ pub fn decode(bytes: &[u8]) {
     again::<Cut>(bytes);
     again::<Farewell>(bytes);
     again::<Agree>(bytes);
+    again::<NextMembers<'_>>(bytes);
+    again::<Transfer>(bytes);
+    again::<ProgramState<'_>>(bytes);
     let _ = codec::read_operations(&mut Reader::new(bytes));
     let _ = codec::read_announcements(bytes);
     let _ = codec::read_received(bytes);
@@ -102,27 +109,14 @@ impl Here {
 /// If one of them does, answers what was not asked or twice, or tells of a place before the last: a defect.
 pub fn drive(bytes: &[u8]) {
     let mut reader = Reader::new(bytes);
-    // Half of the inputs are for nodes that agree on views by themselves, and half of those for members.
+    // Half of the inputs are for nodes that agree on views by themselves, half of those for members, and some of both join a view.
     let mut driven = Driven::new(bytes.last().copied().unwrap_or_default());
     while let Ok([what, number]) = reader.array() {
         let peer = NodeId(1 + u16::from(number % 2));
-        let of = |port| Address { node: peer, port };
-        match what % 15 {
-            0 => driven.submit(number),
-            1 => driven.raw(&mut reader, of(PORT_ISOTACH), NODE),
-            2 => driven.raw(&mut reader, of(PORT_ISOTACH), MANAGER),
-            3 => driven.raw(&mut reader, Address { node: NodeId(2), port: PORT_TOKEN_MANAGER }, MANAGER),
-            4 => driven.raw(&mut reader, CALLERS, NODE),
-            5 => driven.part(peer, number),
-            6 => driven.announce(number),
-            7 => driven.token(number),
-            8 => driven.executed(peer, number),
-            9 => driven.down(of(PORT_ISOTACH)),
-            10 => driven.next_view(number),
-            13 => driven.cut(peer, number),
-            14 => driven.agree(peer, number),
-            12 => driven.raw(&mut reader, MANAGER, NODE),
-            _ => driven.give(MANAGER, Input::Wake),
+        match what {
+            240..=247 => driven.transfer(peer, number),
+            248..=255 => driven.joins(peer, number),
+            what => driven.step(what % 15, number, &mut reader),
         }
     }
 }
@@ -137,17 +131,43 @@ fn isonet() -> Arc<Isonet> {
 
 impl Driven {
     fn new(setting: u8) -> Driven {
-        let config = NodeConfig::new(ME, CALLERS, View(1), isonet());
+        let joins = (setting >= 224).then_some(1);
+        let view = if joins.is_some() { View(0) } else { View(1) };
+        let config = NodeConfig { joins, ..NodeConfig::new(ME, CALLERS, view, isonet()) };
         let manager = TokenManager::new(ManagerConfig::new(isonet(), 0, View(1)));
         let here = match setting {
             0..128 => Here::Apart(Box::new((Node::new(config), manager))),
-            128..192 => {
+            128..192 | 224..240 => {
                 let node = Node::new(NodeConfig { managers_from: Some(NodeId(100)), ..config });
                 Here::Apart(Box::new((node, manager)))
             }
-            192.. => Here::Member(Box::new(Member::new(NodeConfig { managers_from: Some(ME), ..config }))),
+            192..224 | 240.. => {
+                Here::Member(Box::new(Member::new(NodeConfig { managers_from: Some(ME), ..config })))
+            }
         };
         Driven { here, asked: BTreeSet::new(), token: 0 }
+    }
+
+    fn step(&mut self, what: u8, number: u8, reader: &mut Reader<'_>) {
+        let peer = NodeId(1 + u16::from(number % 2));
+        let of = |port| Address { node: peer, port };
+        match what {
+            0 => self.submit(number),
+            1 => self.raw(reader, of(PORT_ISOTACH), NODE),
+            2 => self.raw(reader, of(PORT_ISOTACH), MANAGER),
+            3 => self.raw(reader, Address { node: NodeId(2), port: PORT_TOKEN_MANAGER }, MANAGER),
+            4 => self.raw(reader, CALLERS, NODE),
+            5 => self.part(peer, number),
+            6 => self.announce(number),
+            7 => self.token(number),
+            8 => self.executed(peer, number),
+            9 => self.down(of(PORT_ISOTACH)),
+            10 => self.next_view(number),
+            13 => self.cut(peer, number),
+            14 => self.agree(peer, number),
+            12 => self.raw(reader, MANAGER, NODE),
+            _ => self.give(MANAGER, Input::Wake),
+        }
     }
 
     /// Gives an input, and what follows from it between the two.
@@ -202,7 +222,7 @@ impl Driven {
     fn raw(&mut self, reader: &mut Reader<'_>, from: Address, to: Address) {
         let (Ok(kind), Ok(len)) = (reader.u8(), reader.u8()) else { return };
         let body = reader.bytes(usize::from(len).min(reader.left())).expect("as many as there are");
-        let kind = Kind(SUBMIT.0 + kind % 23);
+        let kind = Kind(SUBMIT.0 + kind % 26);
         if from == CALLERS {
             // Whoever asks to leave is told when all do, and not answered.
             return if kind == codec::LEAVE {
@@ -260,6 +280,60 @@ impl Driven {
         self.give(MANAGER, Input::Peer(peer, &change));
     }
 
+    /// A step of the transfer of state, said by another node.
+    fn transfer(&mut self, from: NodeId, number: u8) {
+        let held = match number / 16 % 3 {
+            0 => CopyState::Value(Bytes::from(vec![number; 2])),
+            1 => CopyState::Reserved(from),
+            _ => CopyState::Aborted,
+        };
+        let reserved_by = if number & 64 == 0 { vec![from] } else { Vec::new() };
+        let copied = Copied { variable: Variable(u32::from(number / 64)), held, reserved_by };
+        let is_complete = number & 8 == 0;
+        let step = match number / 2 % 7 {
+            0 => TransferStep::WantsVariables((number & 64 == 0).then_some(Variable(0))),
+            1 => TransferStep::WantsProgram(u32::from(number / 32)),
+            2 => TransferStep::Variables { before: View(1), is_complete, copies: vec![copied] },
+            3 => TransferStep::Variables { before: View(1), is_complete: true, copies: Vec::new() },
+            4 => TransferStep::Program { is_complete, bytes: Bytes::from(vec![number; 9]) },
+            5 => TransferStep::Lacks,
+            _ => TransferStep::HasAll,
+        };
+        let view = View(self.here.node().view().0 + u32::from(number / 128));
+        let body = encode_to_vec(&Transfer { view, step });
+        let from = Address { node: from, port: PORT_ISOTACH };
+        self.give(NODE, Input::Frame(from, Frame::new(codec::TRANSFER, Token(0), &body)));
+    }
+
+    /// A view that a later process of node 0 or 1 joins with: asked for, agreed on, or told; or a piece of the program's state for the present one.
+    fn joins(&mut self, from: NodeId, number: u8) {
+        let view = View(self.here.node().view().0 + 1);
+        let topology = "switch a at 0: 0 1\nswitch b at 2: 2\nwire a b\n";
+        let joined = Joined { view, life: 1 + u64::from(number / 64) };
+        let newcomers: Newcomers = [(NodeId(u16::from(number / 8 % 2)), joined)].into();
+        let sender = Address { node: from, port: PORT_ISOTACH };
+        let step = match number / 2 % 4 {
+            0 => AgreeStep::Asks(joined.life),
+            1 => AgreeStep::Joins([(NodeId(1), joined.life)].into()),
+            2 => {
+                let next = NextView { view, topology };
+                return self.ask(NODE, NEXT_VIEW, &encode_to_vec(&NextMembers { next, newcomers }));
+            }
+            _ if number & 16 == 0 => {
+                let topology = Topology::parse(topology).expect("it is a tree");
+                AgreeStep::Agreed(Members::new(topology, newcomers).expect("both are at a switch"))
+            }
+            _ => {
+                let (view, is_complete) = (self.here.node().view(), number & 32 == 0);
+                let state = ProgramState { view, is_complete, bytes: &[number; 5] };
+                return self.ask(NODE, codec::PROGRAM_STATE, &encode_to_vec(&state));
+            }
+        };
+        let base = if matches!(step, AgreeStep::Agreed(_)) { view } else { self.here.node().view() };
+        let body = encode_to_vec(&Agree { base, step });
+        self.give(NODE, Input::Frame(sender, Frame::new(codec::AGREE, Token(0), &body)));
+    }
+
     /// The next view, with all or without node 1, at the node, the manager or both.
     fn next_view(&mut self, number: u8) {
         let topology = ["switch a at 0: 0 1\nswitch b at 2: 2\nwire a b\n", "switch a at 0: 0 2\n"]
@@ -279,16 +353,17 @@ impl Driven {
         let ballot = Ballot { round: u32::from(number / 64), node: from.0 };
         let topology =
             Topology::parse("switch a at 0: 0\nswitch b at 2: 2\nwire a b\n").expect("it is a tree");
+        let members = Members::first(topology);
         let step = match number % 9 {
             0 => AgreeStep::Suspects(vec![NodeId(u16::from(number / 9 % 4))]),
             1 => AgreeStep::Prepare(ballot),
             2 => AgreeStep::Promise { ballot: Ballot { round: ballot.round, node: 0 }, accepted: None },
-            3 => AgreeStep::Accept(ballot, topology),
+            3 => AgreeStep::Accept(ballot, members),
             4 => AgreeStep::Accepted(Ballot { round: ballot.round, node: 0 }),
             5 => AgreeStep::Refused(ballot),
             6 => AgreeStep::Leaves,
             7 => AgreeStep::AllLeave,
-            _ => AgreeStep::Agreed(topology),
+            _ => AgreeStep::Agreed(members),
         };
         let base = View(self.here.node().view().0 + u32::from(number / 9 % 2));
         let body = encode_to_vec(&Agree { base, step });
@@ -316,155 +391,5 @@ impl Driven {
         let body = encode_to_vec(&Cut { view: self.here.node().view(), next, step });
         let from = Address { node: from, port: PORT_ISOTACH };
         self.give(NODE, Input::Frame(from, Frame::new(CUT, Token(0), &body)));
-    }
-}
-
-/// Inputs of [`drive`] that reach far: for the stored corpus.
-#[must_use]
-pub fn seeds() -> Vec<(&'static str, Vec<u8>)> {
-    let (submit, part, announce, token, executed, down, next_view, wake) = (0, 5, 6, 7, 8, 9, 10, 11);
-    let cut = 13;
-    let local = [[submit, 8], [submit, 9], [submit, 10], [submit, 11], [submit, 9], [submit, 12]];
-    let remote = [[submit, 1], [wake, 0], [part, 1], [announce, 1], [wake, 0], [token, 3], [token, 3]];
-    let answered = [[submit, 16], [token, 3], [token, 3], [token, 3], [executed, 5], [submit, 9]];
-    let dies =
-        [[part, 0], [part, 1], [announce, 0], [wake, 0], [token, 3], [down, 0], [next_view, 1], [submit, 8]];
-    let changes = [
-        [part, 1],
-        [next_view, 1],
-        [part, 2],
-        [cut, 1],
-        [cut, 0],
-        [cut, 7],
-        [cut, 6],
-        [submit, 8],
-        [next_view, 0],
-    ];
-    let agree = 14;
-    let agrees = [[submit, 8], [down, 1], [agree, 70], [agree, 72], [submit, 9], [agree, 131], [agree, 216]];
-    let member = [[submit, 8], [submit, 9], [part, 1], [announce, 1], [wake, 0], [down, 1], [agree, 216]];
-    let raw = [
-        1,
-        0,
-        PART.0 - SUBMIT.0,
-        3,
-        1,
-        2,
-        3,
-        2,
-        0,
-        MARKERS.0 - SUBMIT.0,
-        0,
-        4,
-        0,
-        PLAIN.0 - SUBMIT.0,
-        8,
-        1,
-        0,
-        7,
-        0,
-        0,
-        0,
-        9,
-        9,
-    ];
-    vec![
-        ("local", local.concat()),
-        ("remote", remote.concat()),
-        ("answered", answered.concat()),
-        ("dies", dies.concat()),
-        ("changes", changes.concat()),
-        ("raw", raw.to_vec()),
-        ("agrees", agrees.concat()),
-        ("member", member.concat()),
-    ]
-}
-
-/// Inputs of [`decode`]: a body of each kind, and a topology.
-#[must_use]
-pub fn bodies() -> Vec<(&'static str, Vec<u8>)> {
-    let value = || Bytes::from_static(b"so");
-    let operations = vec![
-        Operation::Send { to: NodeId(1), handler: 7, bytes: value() },
-        Operation::Read(Variable(1)),
-        Operation::Write(Variable(1), value()),
-        Operation::Sched(Variable(2)),
-        Operation::Assign(Variable(2), value()),
-    ];
-    let stamp = Stamp { view: View(1), pulse: Pulse(7), sender: NodeId(2), rank: Rank(9) };
-    let place = crate::Place { stamp, behind: 1 };
-    let (rank, values) = (Rank(9), vec![ReadValue::Value(value()), ReadValue::Aborted]);
-    let halt = crate::Halt { node: NodeId(3), cause: crate::HaltCause::Misbehaved };
-    let cut = |step| encode_to_vec(&Cut { view: View(1), next: View(2), step });
-    let known = vec![Ordered { pulse: Pulse(7), sender: NodeId(2), rank }];
-    let topology = "switch a at 0: 0 1 # two\nswitch b at 2: 2\nwire a b\n";
-    let marker = [&7u64.to_le_bytes()[..], &2u16.to_le_bytes(), &9u64.to_le_bytes()].concat();
-    let receivers = [2, 0, 0, 0, 1, 0];
-    let agree = |step| encode_to_vec(&Agree { base: View(1), step });
-    let (ballot, left) = (Ballot { round: 3, node: 1 }, Topology::parse(topology).expect("it is a tree"));
-    let view = 1u32.to_le_bytes();
-    vec![
-        ("part", encode_to_vec(&Part { view: View(1), rank, operations })),
-        ("executed", encode_to_vec(&Executed { view: View(1), pulse: Pulse(7), values: values.clone() })),
-        ("completed", encode_to_vec(&Completed { place, rank, values })),
-        ("misuse", encode_to_vec(&Refusal::Misuse("no such node".to_owned()))),
-        ("halted", encode_to_vec(&Halted { view: View(1), halt })),
-        ("plain", encode_to_vec(&Plain { node: NodeId(1), handler: 7, bytes: b"at once" })),
-        (
-            "delivered",
-            encode_to_vec(&Delivered { place, sender: NodeId(2), rank, handler: 7, bytes: b"in order" }),
-        ),
-        ("next view", encode_to_vec(&NextView { view: View(2), topology })),
-        ("gather", cut(CutStep::Gather)),
-        ("report", cut(CutStep::Report { is_complete: true, known: known.clone() })),
-        ("prefix", cut(CutStep::Prefix { is_complete: false, order: known.clone() })),
-        ("held", cut(CutStep::Held)),
-        ("farewell", encode_to_vec(&Farewell { view: View(1), is_complete: true, known })),
-        ("minority", encode_to_vec(&Refusal::Minority { view: View(2), left: 1, of: 3 })),
-        ("announcements", [&view[..], &9u64.to_le_bytes(), &receivers].concat()),
-        ("received", [&view[..], &2u16.to_le_bytes(), &9u64.to_le_bytes()].concat()),
-        ("markers", [&view[..], &marker].concat()),
-        ("token", [&view[..], &7u64.to_le_bytes(), &[1], &marker, &receivers].concat()),
-        ("topology", topology.as_bytes().to_vec()),
-        ("suspects", agree(AgreeStep::Suspects(vec![NodeId(1), NodeId(2)]))),
-        ("promise", agree(AgreeStep::Promise { ballot, accepted: Some((ballot, left.clone())) })),
-        ("accept", agree(AgreeStep::Accept(ballot, left.clone()))),
-        ("agreed", agree(AgreeStep::Agreed(left))),
-        ("all leave", agree(AgreeStep::AllLeave)),
-        ("lacks part", encode_to_vec(&Refusal::LacksPart { sender: NodeId(2), rank })),
-    ]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Each body is read by the decoder that it is for: else the corpus would show nothing.
-    #[test]
-    fn every_stored_body_can_be_read() {
-        let bodies = bodies();
-        let body = |name| &bodies.iter().find(|(known, _)| *known == name).expect("it is there").1[..];
-        assert_eq!(Part::decode_all(body("part")).map(|part| part.operations.len()), Ok(5));
-        assert!(
-            Executed::decode_all(body("executed")).is_ok()
-                && Completed::decode_all(body("completed")).is_ok()
-        );
-        assert!(Refusal::decode_all(body("misuse")).is_ok() && Halted::decode_all(body("halted")).is_ok());
-        assert!(Plain::decode_all(body("plain")).is_ok() && Delivered::decode_all(body("delivered")).is_ok());
-        assert!(
-            NextView::decode_all(body("next view")).is_ok() && Farewell::decode_all(body("farewell")).is_ok()
-        );
-        assert!(
-            ["gather", "report", "prefix", "held"].iter().all(|name| Cut::decode_all(body(name)).is_ok())
-        );
-        assert!(["minority", "lacks part"].iter().all(|name| Refusal::decode_all(body(name)).is_ok()));
-        let agreed = ["suspects", "promise", "accept", "agreed", "all leave"];
-        assert!(agreed.iter().all(|name| Agree::decode_all(body(name)).is_ok()));
-        assert_eq!(codec::read_announcements(body("announcements")).map(|(_, list)| list.len()), Ok(1));
-        assert_eq!(codec::read_received(body("received")).map(|(_, list)| list.len()), Ok(1));
-        assert_eq!(codec::read_markers(body("markers")).map(|(_, list)| list.len()), Ok(1));
-        assert_eq!(codec::read_token(body("token")).map(|token| token.entries.len()), Ok(1));
-        bodies.iter().for_each(|(_, bytes)| decode(bytes));
-        seeds().iter().for_each(|(_, bytes)| drive(bytes));
     }
 }

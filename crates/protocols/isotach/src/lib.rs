@@ -32,11 +32,14 @@
 //! | `topology.rs`, `isonet.rs` | [`Topology`]: switches and nodes; [`Isonet`]: that, and the shared variables |
 //! | `codec.rs` | every frame |
 //! | `manager.rs`, `siu.rs` | [`TokenManager`]; the stamps of its nodes |
-//! | `node.rs` | [`Node`]; `node/submit.rs` its own isochrons, `node/execute.rs` everybody's, `node/change.rs` and `node/view.rs` a new view |
+//! | `node.rs` | [`Node`]; `node/submit.rs` its own isochrons, `node/execute.rs` everybody's, `node/change.rs`, `node/begin.rs` and `node/view.rs` a new view |
+//! | `node/join.rs`, `node/transfer.rs` | a later process of a node: its way into a view, and the state that this begins with |
 //! | `member.rs` | [`Member`]: a node and the token manager in its process, as one peer |
-//! | `agreement.rs` | who belongs to the next view, where nodes agree on it by themselves |
+//! | `members.rs` | [`Members`]: who is in a view, and as which process |
+//! | `agreement.rs` | who belongs to the next view, where nodes agree on it by themselves; `agreement/applicants.rs` who asks to be let in |
 //! | `cut.rs` | what a view that ends executes, of all that those who are left know |
 //! | `memory.rs` | copies of variables, reserved places |
+//! | `snapshot.rs` | what a view began with, kept for who joins with it |
 //! | `lane.rs`, `fence.rs`, `tally.rs` | what waits for room; which frames are of the view; who floods |
 //! | `witness.rs` | [`check`]: whether what nodes did is what isochrons promise |
 //! | `config.rs`, `limits.rs` | [`NodeConfig`], [`ManagerConfig`]; every limit |
@@ -57,9 +60,11 @@ pub mod limits;
 mod logical_time;
 mod manager;
 mod member;
+mod members;
 mod memory;
 mod node;
 mod siu;
+mod snapshot;
 mod tally;
 mod topology;
 mod witness;
@@ -73,6 +78,7 @@ pub use isonet::{Delivery, Isonet, Shape, ShapeError, Variable};
 pub use logical_time::{Place, Pulse, Rank, Stamp, View};
 pub use manager::TokenManager;
 pub use member::Member;
+pub use members::{Joined, Members, Newcomers};
 pub use node::Node;
 pub use topology::{Switch, Topology, TopologyError};
-pub use witness::{Performed, Reads, Run, Violation, Witnessed, check};
+pub use witness::{Performed, Reads, Run, Violation, Witnessed, check, check_where};

@@ -26,10 +26,17 @@ pub const MAX_TOPOLOGY_BYTES: usize = 32 * 1024;
 /// Bytes of the entries that one frame of announcements, tokens or markers has.
 pub const MAX_BATCH_BYTES: usize = 16 * 1024;
 
+/// Bytes of a program's state, which a node that joins gets from a program that is there.
+pub const MAX_PROGRAM_STATE_BYTES: usize = 16 * 1024 * 1024;
+/// Bytes of it in one frame.
+pub const MAX_STATE_PIECE_BYTES: usize = 32 * 1024;
+
 /// Bytes of frames that are kept for a view that has not begun.
 pub(crate) const MAX_EARLY_BYTES: usize = 16 * 1024 * 1024;
 /// Bytes of the fields in front of an isochron's operations, or of its values, at most.
 pub(crate) const FRONT_BYTES: usize = 64;
+/// Bytes of a node that has joined a view.
+pub(crate) const NEWCOMER_BYTES: usize = 14;
 /// Bytes of an announcement without its receivers.
 pub(crate) const ANNOUNCEMENT_BYTES: usize = 20;
 
@@ -38,6 +45,16 @@ const _: () = {
     assert!(MAX_READ_BYTES + FRONT_BYTES <= MAX_PAYLOAD_BYTES, "and so do its values");
     assert!(MAX_VALUE_BYTES + FRONT_BYTES <= MAX_ISOCHRON_BYTES, "and any one write");
     assert!(MAX_TOPOLOGY_BYTES + FRONT_BYTES <= MAX_PAYLOAD_BYTES, "and a new view");
+    assert!(
+        MAX_TOPOLOGY_BYTES + NEWCOMER_BYTES * MAX_NODES + FRONT_BYTES <= MAX_PAYLOAD_BYTES,
+        "with who has joined"
+    );
+    assert!(MAX_STATE_PIECE_BYTES + FRONT_BYTES <= MAX_PAYLOAD_BYTES, "and a piece of a program's state");
+    assert!(MAX_PROGRAM_STATE_BYTES <= u32::MAX as usize, "where a piece begins travels as u32");
+    assert!(
+        MAX_VALUE_BYTES + 2 * MAX_NODES + FRONT_BYTES <= MAX_BATCH_BYTES,
+        "a frame of copies has one at least"
+    );
     assert!(ANNOUNCEMENT_BYTES + 2 * MAX_NODES <= MAX_BATCH_BYTES, "a batch has one announcement at least");
     assert!(MAX_NODES <= u16::MAX as usize && MAX_OPERATIONS <= u16::MAX as usize, "counts travel as u16");
 };

@@ -172,7 +172,8 @@ impl Member {
 
 /// How a member's token manager begins. In view 0 it keeps what comes for the views that it may be in, and has no nodes that it could miss.
 fn first_of_manager(config: &NodeConfig) -> ManagerConfig {
-    let manager = match config.isonet.topology().switch_kept_by(config.me) {
+    let kept = config.isonet.topology().switch_kept_by(config.me);
+    let manager = match kept.filter(|_| config.joins.is_none()) {
         Some(switch) => ManagerConfig::new(Arc::clone(&config.isonet), switch, config.view),
         None => {
             let alone = Topology::lan(config.me, &[config.me]).expect("it has a node");

@@ -1,6 +1,6 @@
 //! A node's copies of the shared variables, and the places in their order that are reserved.
 
-use crate::codec::ReadValue;
+use crate::codec::{Copied, CopyState, ReadValue};
 use crate::isonet::{Isonet, Variable};
 use crate::logical_time::Rank;
 use quintet_contract::{Bytes, NodeId};
@@ -15,20 +15,10 @@ pub(crate) struct Reader {
     pub(crate) slot: usize,
 }
 
-/// What a copy holds.
-#[derive(Clone, PartialEq, Eq, Debug)]
-enum Held {
-    Value(Bytes),
-    /// A place whose value is to come from this node.
-    Reserved(NodeId),
-    /// A place whose value comes no more.
-    Aborted,
-}
-
 /// The copies of one node.
 #[derive(Debug)]
 pub(crate) struct Memory {
-    copies: BTreeMap<Variable, Held>,
+    copies: BTreeMap<Variable, CopyState>,
     /// Reserved places without a value, also those that were written over since, and who waits for them. A node has one of a variable at most.
     reserved: BTreeMap<(NodeId, Variable), Vec<Reader>>,
 }
@@ -37,17 +27,33 @@ impl Memory {
     /// The copies of `me`, all zeros.
     pub(crate) fn new(isonet: &Isonet, me: NodeId) -> Memory {
         let mine = isonet.variables().filter(|(_, shape)| shape.copies.contains(&me));
-        let zeros = |bytes| Held::Value(Bytes::from(vec![0; bytes]));
+        let zeros = |bytes| CopyState::Value(Bytes::from(vec![0; bytes]));
         let copies = mine.map(|(variable, shape)| (variable, zeros(shape.bytes))).collect();
         Memory { copies, reserved: BTreeMap::new() }
+    }
+
+    /// All copies as they are now, without who waits for what.
+    pub(crate) fn copied(&self) -> BTreeMap<Variable, Copied> {
+        let copied = |(variable, held): (&Variable, &CopyState)| {
+            let reserved = self.reserved.keys().filter(|(_, of)| of == variable);
+            let reserved_by = reserved.map(|(by, _)| *by).collect();
+            (*variable, Copied { variable: *variable, held: held.clone(), reserved_by })
+        };
+        self.copies.iter().map(copied).collect()
+    }
+
+    /// Takes over what another copy of a variable held at some moment.
+    pub(crate) fn restore(&mut self, Copied { variable, held, reserved_by }: Copied) {
+        self.copies.insert(variable, held);
+        self.reserved.extend(reserved_by.into_iter().map(|by| ((by, variable), Vec::new())));
     }
 
     /// Reads; or notes who waits. The variable has a copy here.
     pub(crate) fn read(&mut self, variable: Variable, reader: Reader) -> Option<ReadValue> {
         match self.copies.get(&variable)? {
-            Held::Value(value) => Some(ReadValue::Value(value.clone())),
-            Held::Aborted => Some(ReadValue::Aborted),
-            Held::Reserved(by) => {
+            CopyState::Value(value) => Some(ReadValue::Value(value.clone())),
+            CopyState::Aborted => Some(ReadValue::Aborted),
+            CopyState::Reserved(by) => {
                 self.reserved.entry((*by, variable)).or_default().push(reader);
                 None
             }
@@ -55,24 +61,24 @@ impl Memory {
     }
 
     pub(crate) fn write(&mut self, variable: Variable, value: Bytes) {
-        self.copies.insert(variable, Held::Value(value));
+        self.copies.insert(variable, CopyState::Value(value));
     }
 
     /// Whether the variable's last place is one that this node has reserved and given no value.
     pub(crate) fn is_reserved_by(&self, by: NodeId, variable: Variable) -> bool {
-        self.copies.get(&variable) == Some(&Held::Reserved(by))
+        self.copies.get(&variable) == Some(&CopyState::Reserved(by))
     }
 
     /// Reserves the place of a write. False if the node has one of the variable already.
     pub(crate) fn reserve(&mut self, by: NodeId, variable: Variable) -> bool {
-        self.copies.insert(variable, Held::Reserved(by));
+        self.copies.insert(variable, CopyState::Reserved(by));
         self.reserved.insert((by, variable), Vec::new()).is_none()
     }
 
     /// Gives the value of a reserved place to those who wait for it. None if nothing is reserved.
     pub(crate) fn assign(&mut self, by: NodeId, variable: Variable, value: &Bytes) -> Option<Vec<Reader>> {
         let readers = self.reserved.remove(&(by, variable))?;
-        self.settle(by, variable, Held::Value(value.clone()));
+        self.settle(by, variable, CopyState::Value(value.clone()));
         Some(readers)
     }
 
@@ -82,7 +88,7 @@ impl Memory {
         let mut readers = Vec::new();
         for (by, variable) in gone {
             readers.extend(self.reserved.remove(&(by, variable)).into_iter().flatten());
-            self.settle(by, variable, Held::Aborted);
+            self.settle(by, variable, CopyState::Aborted);
         }
         readers
     }
@@ -93,7 +99,7 @@ impl Memory {
     }
 
     /// What the reserved place holds from now on, if nothing was written over it.
-    fn settle(&mut self, by: NodeId, variable: Variable, held: Held) {
+    fn settle(&mut self, by: NodeId, variable: Variable, held: CopyState) {
         if self.is_reserved_by(by, variable) {
             self.copies.insert(variable, held);
         }
@@ -102,8 +108,8 @@ impl Memory {
     /// The value that lies here, for tests and those who look from outside: none while its place is reserved or was aborted.
     pub(crate) fn peek(&self, variable: Variable) -> Option<&Bytes> {
         match self.copies.get(&variable)? {
-            Held::Value(value) => Some(value),
-            Held::Reserved(_) | Held::Aborted => None,
+            CopyState::Value(value) => Some(value),
+            CopyState::Reserved(_) | CopyState::Aborted => None,
         }
     }
 }
@@ -147,6 +153,19 @@ mod tests {
         assert_eq!(memory.assign(TWO, X, &value(2)), Some(vec![reader(2)]));
         assert_eq!(memory.peek(X), Some(&value(3)), "what was written over comes not back");
         assert_eq!(memory.assign(TWO, X, &value(2)), None);
+    }
+
+    #[test]
+    fn what_is_copied_is_restored_elsewhere_with_the_places_that_are_reserved() {
+        let mut memory = memory();
+        assert!(memory.reserve(ONE, X) && memory.reserve(TWO, X));
+        memory.write(X, value(3));
+        let mut other = self::memory();
+        memory.copied().into_values().for_each(|copied| other.restore(copied));
+        assert_eq!((other.peek(X), other.copied()), (Some(&value(3)), memory.copied()));
+        assert_eq!(other.assign(TWO, X, &value(4)), Some(vec![]));
+        assert!(other.reserve(TWO, X) && !other.reserve(ONE, X));
+        assert_eq!(other.copied()[&X].held, CopyState::Reserved(ONE));
     }
 
     #[test]

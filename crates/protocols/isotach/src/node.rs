@@ -1,25 +1,29 @@
 //! A node: takes isochrons from its program, sends their parts and announces them, and executes what it has parts of in the one order.
 
 mod agree;
+mod arrive;
+mod begin;
 mod change;
 mod execute;
+mod join;
 mod metrics;
 mod outgoing;
 mod plain;
 mod submit;
+mod transfer;
 mod view;
 
 use crate::agreement::Agreement;
 use crate::codec::{
     AGREE, CUT, EXECUTED, Executed, FAREWELL, HALTED, Halt, HaltCause, Halted, LEAVE, MARKERS, NEXT_VIEW,
-    Ordered, PART, PLAIN, Part, REFUSED, Refusal, SENT, SUBMIT, read_markers,
+    Ordered, PART, PLAIN, PROGRAM_STATE, REFUSED, Refusal, SENT, SUBMIT, TRANSFER, read_markers,
 };
 use crate::config::NodeConfig;
 use crate::cut::Told;
 use crate::defect::seeded;
 use crate::fence::{Fence, Passage};
 use crate::isochron::Operation;
-use crate::isonet::{Delivery, Variable};
+use crate::isonet::Variable;
 use crate::limits::{MAX_NODES, MAX_UNEXECUTED};
 use crate::logical_time::{Place, Rank, Stamp, View};
 use crate::memory::Memory;
@@ -27,6 +31,7 @@ use crate::tally::Tally;
 use crate::witness::{Performed, Witnessed};
 use change::{Change, Held, Left};
 use execute::Answering;
+use join::Joins;
 use metrics::Counters;
 use outgoing::Outgoing;
 use quintet_contract::{
@@ -46,6 +51,8 @@ use submit::Own;
 pub struct Node {
     config: NodeConfig,
     fence: Fence,
+    /// Who is in the view as which process, and what those lack that have joined with it.
+    joins: Joins,
     /// Why nothing is executed any more in this view.
     halt: Option<Halt>,
     /// Who broke the protocol in this view, and is heard no more.
@@ -119,7 +126,7 @@ pub struct Node {
 struct Broken;
 
 impl Node {
-    /// A node at the beginning of its view.
+    /// A node at the beginning of its view; or, if it [joins](NodeConfig::joins), in none.
     ///
     /// # Panics
     /// If the topology does not have the node.
@@ -131,12 +138,17 @@ impl Node {
         let outgoing = Outgoing::new(config.callers, manager);
         Node {
             fence: Fence::new(config.view, seeded!(config, StaleView)),
+            joins: Joins::new(config.isonet.clone(), config.joins.is_some()),
             halt: None,
             cut_off: BTreeSet::new(),
             gone: BTreeSet::new(),
-            agreement: config
-                .managers_from
-                .map(|from| Agreement::new(config.me, from, config.view, topology.clone())),
+            agreement: config.managers_from.map(|from| {
+                let agreement = Agreement::new(config.me, from, config.view, topology.clone());
+                match config.joins {
+                    Some(life) => agreement.joins_as(life),
+                    None => agreement,
+                }
+            }),
             ended: None,
             has_left: false,
             held_back: VecDeque::new(),
@@ -224,34 +236,6 @@ impl Node {
         self.performed.as_mut().map_or_else(Vec::new, core::mem::take)
     }
 
-    /// A part of another node's isochron.
-    fn part(&mut self, from: Address, frame: Frame<'_>) -> Result<(), Broken> {
-        let Part { rank, operations, .. } = Part::decode_all(frame.body).map_err(|_| Broken)?;
-        let is_node = from.port == PORT_ISOTACH && from.node != self.config.me;
-        if !is_node || self.config.isonet.topology().switch_of(from.node).is_none() {
-            return Err(Broken);
-        }
-        let is_next = self.last_part.insert(from.node, rank).is_none_or(|last| last < rank);
-        let is_mine = operations.iter().all(|operation| self.is_for_me(operation));
-        let is_within = self.unanswered.add(from.node);
-        if !is_next || !is_mine || !is_within || frame.token != Token(rank.0) {
-            return Err(Broken);
-        }
-        if self.config.keeps_witness {
-            let (sender, operations) = (from.node, operations.clone());
-            self.witness.push(Witnessed::Received { sender, rank, operations });
-        }
-        self.arrived.insert((from.node, rank), operations);
-        if self.config.isonet.delivery() == Delivery::Safe {
-            let manager = self.manager_of(from.node);
-            self.outgoing.acknowledge(manager, self.fence.view, (from.node, rank));
-            if seeded!(self.config, CreditDoubled) {
-                self.outgoing.acknowledge(manager, self.fence.view, (from.node, Rank(rank.0 + 1)));
-            }
-        }
-        Ok(())
-    }
-
     /// The token manager of a node's switch.
     ///
     /// # Panics
@@ -260,21 +244,6 @@ impl Node {
         let topology = self.config.isonet.topology();
         let switch = topology.switch_of(node).expect("nodes are looked up before");
         Address { node: topology.switches()[switch].manager, port: PORT_TOKEN_MANAGER }
-    }
-
-    /// Whether this node can execute an operation: the message is for it, or it has a copy of the size.
-    fn is_for_me(&self, operation: &Operation) -> bool {
-        let copy = |variable: &Variable| {
-            let shape = self.config.isonet.shape(*variable);
-            shape.filter(|shape| shape.copies.contains(&self.config.me)).map(|shape| shape.bytes)
-        };
-        match operation {
-            Operation::Send { to, .. } => *to == self.config.me,
-            Operation::Read(variable) | Operation::Sched(variable) => copy(variable).is_some(),
-            Operation::Write(variable, value) | Operation::Assign(variable, value) => {
-                copy(variable) == Some(value.len())
-            }
-        }
     }
 
     /// Pulses that have ended, with what this node executes in them.
@@ -342,11 +311,24 @@ impl Node {
             }
             return;
         }
+        if frame.kind == TRANSFER {
+            if !self.cut_off.contains(&from) && self.transfer(from, frame).is_err() {
+                self.cut_off(from, out);
+            }
+            return;
+        }
         if self.ended.is_some() {
             return;
         }
         if self.says_begun(from, frame) {
-            self.begin_held(out);
+            self.is_agreed = true;
+            self.begin_agreed(out);
+        }
+        if self.joins.outside.is_some() {
+            if !self.cut_off.contains(&from) && self.take_outside(from, frame).is_err() {
+                self.cut_off(from, out);
+            }
+            return;
         }
         if self.says_left(from, frame) {
             // It may tell of the view that begins here next: it is kept for that.
@@ -387,6 +369,7 @@ impl Node {
             PLAIN => self.send_plain(frame),
             NEXT_VIEW => self.next_view(frame),
             LEAVE => self.leave(frame),
+            PROGRAM_STATE => self.program_state(frame),
             other => {
                 self.refuse(frame.token, &Refusal::Misuse(format!("a node is not asked by kind {}", other.0)))
             }
@@ -408,6 +391,9 @@ impl Node {
         out.disconnect(peer, Disconnect::ForGood);
         self.stop(Halt { node: peer.node, cause: HaltCause::Misbehaved });
         self.lose(peer);
+        if peer.port == PORT_ISOTACH {
+            self.give_up_source(peer.node);
+        }
     }
 
     fn changed(&mut self, peer: Address, change: &PeerChange) {
@@ -417,17 +403,21 @@ impl Node {
         }
         let is_node =
             peer.port == PORT_ISOTACH && self.config.isonet.topology().switch_of(peer.node).is_some();
+        let is_outside = self.joins.outside.is_some();
         match change {
             PeerChange::Up { .. } => {
                 self.gone.remove(&peer);
                 self.outgoing.unblock(peer);
             }
+            // Who of them is in the view that this node comes to be in, that will say.
+            PeerChange::Down(_) if is_outside => _ = self.gone.insert(peer),
             PeerChange::Down(_) if is_node || peer == self.outgoing.manager() => {
                 let halt = Halt { node: peer.node, cause: HaltCause::Gone };
                 self.gone.insert(peer);
                 self.lose_manager(peer);
                 self.refuse_plain(|to| to == peer.node, &Refusal::Halted(halt));
                 self.stop(halt);
+                self.give_up_source(peer.node);
             }
             PeerChange::Down(_) => self.lose_manager(peer),
         }
@@ -456,7 +446,7 @@ impl Node {
 
     /// Whether the view goes on.
     fn executes(&self) -> bool {
-        self.halt.is_none() && self.change.is_none() && self.ended.is_none()
+        self.halt.is_none() && self.change.is_none() && self.ended.is_none() && self.joins.has_state()
     }
 
     /// Whether another turn would do anything: something to announce, or to execute now that the program has been told what there was.
@@ -477,9 +467,7 @@ impl Protocol for Node {
         }
         loop {
             self.follow_agreement();
-            while self.is_agreed {
-                self.begin_held(out);
-            }
+            self.begin_agreed(out);
             self.progress(out);
             if !self.has_agreement_news() {
                 return;

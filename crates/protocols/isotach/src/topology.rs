@@ -131,6 +131,18 @@ impl Topology {
         topology
     }
 
+    /// The same with further nodes: each at the switch of the name that it was at before, or, if there is none, at the first. None if there are too many.
+    pub(crate) fn with(&self, nodes: impl Iterator<Item = NodeId>, before: &Topology) -> Option<Topology> {
+        let mut topology = self.clone();
+        for node in nodes {
+            let name = before.switch_of(node).map(|switch| &before.switches[switch].name);
+            let at = topology.switches.iter().position(|switch| Some(&switch.name) == name).unwrap_or(0);
+            topology.switches[at].nodes.push(node);
+            topology.place.insert(node, at);
+        }
+        (topology.place.len() <= MAX_NODES).then_some(topology)
+    }
+
     /// The neighbour of `at` through which the way to another switch goes.
     ///
     /// # Panics

@@ -1,10 +1,13 @@
 //! What a node says that it did, and a checker of what all nodes say: by replaying it once, in the order of the stamps.
 
+mod lives;
+
 use crate::codec::ReadValue;
 use crate::isochron::Operation;
 use crate::isonet::{Isonet, Variable};
 use crate::logical_time::{Place, Rank, View};
 use core::fmt;
+use lives::Lives;
 use quintet_contract::{Bytes, NodeId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -156,7 +159,8 @@ pub struct Run {
     pub said: BTreeMap<NodeId, Vec<Witnessed>>,
     /// What all nodes of each view knew.
     pub views: BTreeMap<View, Arc<Isonet>>,
-    /// Nodes that were there in the first view and not in the last. What they did need not be told: of what they submitted then only that is known which others have parts of.
+    /// Nodes that were there in an earlier view and are not in the last. What they did need not be told: of what they submitted then only that is known which others have parts of.
+    /// Nor need that be told what earlier processes did of nodes that came back, as [`views`](Run::views) says.
     pub gone: BTreeSet<NodeId>,
     /// Nothing was under way when the run ended: what has not completed never will.
     pub has_ended: bool,
@@ -168,17 +172,27 @@ pub struct Run {
 /// # Errors
 /// The first [`Violation`].
 pub fn check(run: &Run) -> Result<(), Violation> {
+    check_where(run, |_| true)
+}
+
+/// The same where nodes came back, and not all views have begun that were agreed on: with which of them nodes went on says which copies of variables were lost.
+///
+/// # Errors
+/// The first [`Violation`].
+pub fn check_where(run: &Run, has_begun: impl Fn(View) -> bool) -> Result<(), Violation> {
     let mut all = gather(&run.said)?;
-    let untold = |sender: &NodeId, whole: &Whole| whole.after.is_none() && run.gone.contains(sender);
+    let lives = Lives::of(run, has_begun);
+    let ended: BTreeSet<NodeId> = lives.ended_after(None).chain(run.gone.iter().copied()).collect();
+    let untold = |sender: &NodeId, whole: &Whole| whole.after.is_none() && ended.contains(sender);
     for ((_, _), whole) in all.iter_mut().filter(|((sender, _), whole)| untold(sender, whole)) {
         whole.operations = merged(&whole.parts);
     }
     for ((sender, rank), whole) in &all {
-        check_receivers(run, *sender, *rank, whole)?;
+        check_receivers((run, &lives), *sender, *rank, whole)?;
     }
     check_senders(&all)?;
     check_reads(&all)?;
-    replay(run, &all)
+    replay((run, &lives), &all)
 }
 
 type All = BTreeMap<(NodeId, Rank), Whole>;
@@ -242,27 +256,35 @@ fn at_one_time(whole: &mut Whole, sender: NodeId, rank: Rank, place: Place) -> R
 }
 
 /// An isochron is executed by all its receivers that are there to the end, or by none of them.
-fn check_receivers(run: &Run, sender: NodeId, rank: Rank, whole: &Whole) -> Result<(), Violation> {
+fn check_receivers(
+    (run, lives): (&Run, &Lives),
+    sender: NodeId,
+    rank: Rank,
+    whole: &Whole,
+) -> Result<(), Violation> {
     let violation = Violation::Receivers(sender, rank);
-    let is_untold = whole.after.is_none() && run.gone.contains(&sender);
+    let view = whole.after.or(whole.place).map(|place| place.stamp.view);
+    let gone: BTreeSet<NodeId> = lives.ended_after(view).chain(run.gone.iter().copied()).collect();
+    let is_untold = whole.after.is_none() && gone.contains(&sender);
     let isonet = whole.after.and_then(|after| run.views.get(&after.stamp.view));
     if isonet.is_none() && !is_untold {
         return Err(violation);
     }
     let receivers: BTreeSet<NodeId> = match isonet {
         Some(isonet) => isonet.receivers(sender, &whole.operations),
-        None => whole.parts.keys().chain(run.gone.iter()).copied().collect(),
+        None => whole.parts.keys().chain(gone.iter()).copied().collect(),
     };
-    let (is_complete, is_gone) = (whole.reads.is_some(), run.gone.contains(&sender));
-    let staying: BTreeSet<NodeId> = receivers.difference(&run.gone).copied().collect();
-    let by_staying: BTreeSet<NodeId> = whole.executed_by.difference(&run.gone).copied().collect();
+    let (is_complete, is_gone) = (whole.reads.is_some(), gone.contains(&sender));
+    let staying: BTreeSet<NodeId> = receivers.difference(&gone).copied().collect();
+    let by_staying: BTreeSet<NodeId> = whole.executed_by.difference(&gone).copied().collect();
     let is_torn = run.has_ended && !by_staying.is_empty() && by_staying != staying;
     let is_half_done = is_complete && by_staying != staying || whole.is_lost && !by_staying.is_empty();
     if !whole.executed_by.is_subset(&receivers) || is_torn || is_half_done {
         return Err(violation);
     }
     // Of one whose view ended, who sent it hears that it was executed, and not always when.
-    let has_ended_with_view = !run.gone.is_empty() && (whole.place.is_some() || staying.is_empty());
+    let has_ended = !gone.is_empty() || run.views.keys().next_back().copied() > view;
+    let has_ended_with_view = has_ended && (whole.place.is_some() || staying.is_empty());
     let is_told = is_complete || whole.is_lost || is_gone || has_ended_with_view;
     if run.has_ended && !is_told { Err(Violation::Unfinished(sender, rank)) } else { Ok(()) }
 }
@@ -298,30 +320,37 @@ fn check_reads(all: &All) -> Result<(), Violation> {
 }
 
 /// Does everything again on one memory, in the one order.
-fn replay(run: &Run, all: &All) -> Result<(), Violation> {
+fn replay((run, lives): (&Run, &Lives), all: &All) -> Result<(), Violation> {
     let mut order: Vec<(Place, NodeId, Rank)> =
         all.iter().filter_map(|((sender, rank), whole)| Some((whole.place?, *sender, *rank))).collect();
     order.sort_unstable();
-    let mut assigned = assignments(all, &order);
-    let mut memory: BTreeMap<Variable, ReadValue> = BTreeMap::new();
-    for (_, sender, rank) in order {
-        let whole = &all[&(sender, rank)];
+    let mut assigned = assignments(lives, all, &order);
+    let mut memory: BTreeMap<Variable, (View, ReadValue)> = BTreeMap::new();
+    for (place, sender, rank) in order {
+        let (whole, view) = (&all[&(sender, rank)], place.stamp.view);
         let mut reads = whole.reads.iter().flatten();
         for operation in &whole.operations {
             match operation {
                 Operation::Send { .. } | Operation::Assign(..) => {}
                 Operation::Write(variable, value) => {
-                    memory.insert(*variable, ReadValue::Value(value.clone()));
+                    memory.insert(*variable, (view, ReadValue::Value(value.clone())));
                 }
                 Operation::Sched(variable) => {
-                    let given = assigned.get_mut(&(sender, *variable)).and_then(Vec::pop);
-                    memory.insert(*variable, given.map_or(ReadValue::Aborted, ReadValue::Value));
+                    let era = lives.era(sender, *variable, view);
+                    let given = assigned.get_mut(&(sender, *variable, era)).and_then(Vec::pop);
+                    memory.insert(*variable, (view, given.map_or(ReadValue::Aborted, ReadValue::Value)));
                 }
                 Operation::Read(variable) => {
                     let shape = run.views.values().find_map(|isonet| isonet.shape(*variable));
                     let bytes = shape.map_or(0, |shape| shape.bytes);
                     let zeros = || ReadValue::Value(Bytes::from(vec![0; bytes]));
-                    let written = memory.get(variable).cloned().unwrap_or_else(zeros);
+                    let written = match memory.get(variable) {
+                        last if lives.has_lost(*variable, last.map(|(view, _)| *view), view) => {
+                            ReadValue::Aborted
+                        }
+                        Some((_, written)) => written.clone(),
+                        None => zeros(),
+                    };
                     if let Some((_, given)) = reads.next()
                         && *given != written
                     {
@@ -335,13 +364,17 @@ fn replay(run: &Run, all: &All) -> Result<(), Violation> {
     Ok(())
 }
 
+/// What a value for a reserved place is for: the node, the variable, and since when both were what they are.
+type Reserving = (NodeId, Variable, (Option<View>, Option<View>));
+
 /// The values that each node gave for its reserved places of each variable, the last one first.
-fn assignments(all: &All, order: &[(Place, NodeId, Rank)]) -> BTreeMap<(NodeId, Variable), Vec<Bytes>> {
-    let mut assigned: BTreeMap<(NodeId, Variable), Vec<Bytes>> = BTreeMap::new();
-    for (_, sender, rank) in order.iter().rev() {
+fn assignments(lives: &Lives, all: &All, order: &[(Place, NodeId, Rank)]) -> BTreeMap<Reserving, Vec<Bytes>> {
+    let mut assigned: BTreeMap<Reserving, Vec<Bytes>> = BTreeMap::new();
+    for (place, sender, rank) in order.iter().rev() {
         for operation in all[&(*sender, *rank)].operations.iter().rev() {
             if let Operation::Assign(variable, value) = operation {
-                assigned.entry((*sender, *variable)).or_default().push(value.clone());
+                let era = lives.era(*sender, *variable, place.stamp.view);
+                assigned.entry((*sender, *variable, era)).or_default().push(value.clone());
             }
         }
     }

@@ -15,8 +15,14 @@ mod members;
 mod net;
 #[path = "simulated/plan.rs"]
 mod plan;
+#[path = "simulated/program.rs"]
+mod program;
+#[path = "simulated/rejoin.rs"]
+mod rejoin;
 #[path = "simulated/run.rs"]
 mod run;
+#[path = "simulated/state.rs"]
+mod state;
 #[path = "simulated/trace.rs"]
 mod trace;
 
@@ -24,6 +30,7 @@ use found::Found;
 use members::{run_with_ends, run_with_parted};
 use net::Setting;
 use quintet_isotach::{Defect, Delivery, HaltCause};
+use rejoin::run_with_rejoins;
 use run::{run, run_traced, run_with_crash};
 
 #[test]
@@ -46,6 +53,12 @@ fn nodes_agree_by_themselves_on_views_without_who_has_ended() {
 fn of_two_that_cannot_reach_each_other_one_is_left_behind() {
     all_hold(0..100, |seed| run_with_parted(seed, Setting::Agreed));
     all_hold(0..100, |seed| run_with_parted(seed, Setting::Members));
+}
+
+#[test]
+fn who_has_ended_comes_back_with_the_state_of_those_who_are_left() {
+    all_hold(0..150, |seed| run_with_rejoins(seed, None, Setting::Agreed));
+    all_hold(0..150, |seed| run_with_rejoins(seed, None, Setting::Members));
 }
 
 /// Nodes that said they were too few while what made them enough was on its way, and one that was never told that it is left behind.
@@ -82,6 +95,7 @@ fn many_runs_hold() {
     for setting in [Setting::Agreed, Setting::Members] {
         all_hold(150..20_000, |seed| run_with_ends(seed, setting));
         all_hold(100..20_000, |seed| run_with_parted(seed, setting));
+        all_hold(150..20_000, |seed| run_with_rejoins(seed, None, setting));
     }
     all_hold(150..20_000, |seed| run(seed, None));
     all_hold(150..20_000, |seed| run_with_crash(seed, Delivery::Safe, None));

@@ -1,10 +1,11 @@
 //! What nodes say to agree on the next view.
 
-use crate::limits::{MAX_NODES, MAX_TOPOLOGY_BYTES};
+use crate::limits::MAX_NODES;
 use crate::logical_time::View;
-use crate::topology::Topology;
+use crate::members::Members;
 use quintet_contract::NodeId;
 use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
+use std::collections::BTreeMap;
 
 /// The number of a proposal: of two, the later one counts. (Lamport, "Paxos made simple", 2001.)
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
@@ -36,31 +37,24 @@ pub enum AgreeStep {
         /// Whose question is answered.
         ballot: Ballot,
         /// The proposal that was accepted last.
-        accepted: Option<(Ballot, Topology)>,
+        accepted: Option<(Ballot, Members)>,
     },
     /// Accept this as the next view.
-    Accept(Ballot, Topology),
+    Accept(Ballot, Members),
     /// It is accepted.
     Accepted(Ballot),
     /// I have promised to accept nothing before this ballot.
     Refused(Ballot),
     /// The base is agreed on, and is this.
-    Agreed(Topology),
+    Agreed(Members),
     /// I want to end, together with all others.
     Leaves,
     /// I have heard of all that they want to end.
     AllLeave,
-}
-
-fn write_topology(topology: &Topology, sink: &mut impl Sink) {
-    sink.counted(topology.to_text().as_bytes());
-}
-
-fn read_topology(reader: &mut Reader<'_>) -> Result<Topology, DecodeError> {
-    let text = reader.text("length of a topology", MAX_TOPOLOGY_BYTES)?;
-    let topology = Topology::parse(text).map_err(|_| reader.invalid("topology", 0u64, text.len()))?;
-    // Of several texts for one topology, one is sent.
-    if topology.to_text() == text { Ok(topology) } else { Err(reader.invalid("topology", 1u64, text.len())) }
+    /// I am a later process of this node, of this number, and want to be let into a view.
+    Asks(u64),
+    /// These have asked me to be let in, and I reach them.
+    Joins(BTreeMap<NodeId, u64>),
 }
 
 impl Encode for Ballot {
@@ -93,15 +87,15 @@ impl Encode for Agree {
                 sink.u8(2);
                 ballot.encode(sink);
                 sink.u8(u8::from(accepted.is_some()));
-                if let Some((ballot, topology)) = accepted {
+                if let Some((ballot, members)) = accepted {
                     ballot.encode(sink);
-                    write_topology(topology, sink);
+                    members.encode(sink);
                 }
             }
-            AgreeStep::Accept(ballot, topology) => {
+            AgreeStep::Accept(ballot, members) => {
                 sink.u8(3);
                 ballot.encode(sink);
-                write_topology(topology, sink);
+                members.encode(sink);
             }
             AgreeStep::Accepted(ballot) => {
                 sink.u8(4);
@@ -111,12 +105,24 @@ impl Encode for Agree {
                 sink.u8(5);
                 ballot.encode(sink);
             }
-            AgreeStep::Agreed(topology) => {
+            AgreeStep::Agreed(members) => {
                 sink.u8(6);
-                write_topology(topology, sink);
+                members.encode(sink);
             }
             AgreeStep::Leaves => sink.u8(7),
             AgreeStep::AllLeave => sink.u8(8),
+            AgreeStep::Asks(life) => {
+                sink.u8(9);
+                sink.u64(*life);
+            }
+            AgreeStep::Joins(applicants) => {
+                sink.u8(10);
+                sink.u16(u16::try_from(applicants.len()).expect("a topology has fewer nodes"));
+                for (node, life) in applicants {
+                    sink.u16(node.0);
+                    sink.u64(*life);
+                }
+            }
         }
     }
 }
@@ -130,25 +136,45 @@ impl Decode<'_> for Agree {
             2 => {
                 let ballot = Ballot::decode(reader)?;
                 let has_accepted = reader.flag("whether a view was accepted")?;
-                let accepted = has_accepted.then(|| Ok((Ballot::decode(reader)?, read_topology(reader)?)));
+                let accepted = has_accepted.then(|| Ok((Ballot::decode(reader)?, Members::decode(reader)?)));
                 AgreeStep::Promise { ballot, accepted: accepted.transpose()? }
             }
-            3 => AgreeStep::Accept(Ballot::decode(reader)?, read_topology(reader)?),
+            3 => AgreeStep::Accept(Ballot::decode(reader)?, Members::decode(reader)?),
             4 => AgreeStep::Accepted(Ballot::decode(reader)?),
             5 => AgreeStep::Refused(Ballot::decode(reader)?),
-            6 => AgreeStep::Agreed(read_topology(reader)?),
+            6 => AgreeStep::Agreed(Members::decode(reader)?),
             7 => AgreeStep::Leaves,
             8 => AgreeStep::AllLeave,
+            9 => AgreeStep::Asks(reader.u64()?),
+            10 => AgreeStep::Joins(read_applicants(reader)?),
             other => return Err(reader.invalid("step of an agreement", other, 1)),
         };
         Ok(Agree { base, step })
     }
 }
 
-fn read_nodes(reader: &mut Reader<'_>) -> Result<Vec<NodeId>, DecodeError> {
+fn read_applicants(reader: &mut Reader<'_>) -> Result<BTreeMap<NodeId, u64>, DecodeError> {
+    let count = read_count(reader)?;
+    let mut applicants = BTreeMap::new();
+    for _ in 0..count {
+        let node = NodeId(reader.u16()?);
+        if applicants.last_key_value().is_some_and(|(last, _)| *last >= node) {
+            return Err(reader.invalid("node that is not above the one before it", node.0, 2));
+        }
+        applicants.insert(node, reader.u64()?);
+    }
+    Ok(applicants)
+}
+
+fn read_count(reader: &mut Reader<'_>) -> Result<u16, DecodeError> {
     let count = reader.u16()?;
     if usize::from(count) > MAX_NODES {
         return Err(reader.invalid("number of nodes", count, 2));
     }
+    Ok(count)
+}
+
+fn read_nodes(reader: &mut Reader<'_>) -> Result<Vec<NodeId>, DecodeError> {
+    let count = read_count(reader)?;
     (0..count).map(|_| reader.u16().map(NodeId)).collect()
 }

@@ -1,12 +1,11 @@
 //! Who belongs to the next view, where the nodes agree on it by themselves: what is heard for that, and what comes of it.
 
-use super::change::Change;
 use super::{Broken, Node};
 use crate::agreement::{Agreement, Outcome};
-use crate::codec::{AGREE, AGREED, Agree, BEGUN, ENDED, LEFT, NextView, Refusal};
+use crate::codec::{AGREE, AGREED, Agree, AgreeStep, BEGUN, ENDED, Halt, HaltCause, LEFT, NextView, Refusal};
 use crate::limits::MAX_UNEXECUTED;
 use crate::logical_time::View;
-use crate::topology::Topology;
+use crate::members::Members;
 use quintet_contract::{Address, Frame, NodeId, Outbox, Token};
 use quintet_wire::registry::PORT_ISOTACH;
 use quintet_wire::{Decode, encode_to_vec};
@@ -20,8 +19,15 @@ impl Node {
         if from.port != PORT_ISOTACH || from.node == self.config.me {
             return Err(Broken);
         }
-        if is_heard {
-            agreement.hear(self.now, from.node, base, step);
+        if !is_heard {
+            return Ok(());
+        }
+        let asks = if let AgreeStep::Asks(life) = step { Some(life) } else { None };
+        agreement.hear(self.now, from.node, base, step);
+        let known = self.joins.members.life_of(from.node).filter(|_| self.joins.outside.is_none());
+        if known.is_some_and(|known| asks > Some(known)) {
+            // The process that was in the view has ended, whether that was heard or not.
+            self.stop(Halt { node: from.node, cause: HaltCause::Gone });
         }
         Ok(())
     }
@@ -88,7 +94,7 @@ impl Node {
     fn follow(&mut self, outcome: Outcome) {
         let count = |nodes: usize| u16::try_from(nodes).expect("a topology has fewer nodes");
         match outcome {
-            Outcome::Agreed(view, topology) => self.go_to(view, topology),
+            Outcome::Agreed(view, members) => self.go_to(view, members),
             Outcome::LeftBehind(view) => self.end(Refusal::LeftBehind(view)),
             Outcome::Minority(base, left, of) => {
                 let (view, left, of) = (View(base.0 + 1), count(left), count(of));
@@ -98,13 +104,13 @@ impl Node {
     }
 
     /// Begins the way to a view that was agreed on.
-    fn go_to(&mut self, view: View, topology: Topology) {
+    fn go_to(&mut self, view: View, members: Members) {
         if self.ended.is_some() {
             return;
         }
-        let text = topology.to_text();
+        let text = members.topology().to_text();
         self.outgoing.tell(AGREED, Token(0), encode_to_vec(&NextView { view, topology: &text }));
-        self.change = Some(Change::new(Token(0), view, topology, self.config.isonet.topology()));
+        self.change = Some(self.way_to(Token(0), view, members));
         self.gather();
     }
 
@@ -123,13 +129,14 @@ impl Node {
     }
 
     /// Executes nothing any more, in no view. What has not completed may have been executed by others.
-    fn end(&mut self, why: Refusal) {
+    pub(super) fn end(&mut self, why: Refusal) {
         if self.ended.is_some() || self.has_left {
             return;
         }
         self.outgoing.tell(ENDED, Token(0), encode_to_vec(&why));
         self.agreement.iter_mut().for_each(Agreement::retire);
         (self.change, self.held, self.is_agreed) = (None, Vec::new(), false);
+        self.joins.missing = None;
         let own = core::mem::take(&mut self.own).into_values().map(|own| own.token);
         let held_back = core::mem::take(&mut self.held_back).into_iter().map(|frame| frame.token);
         let open: Vec<Token> = own.chain(held_back).collect();

@@ -4,13 +4,13 @@
 //! dies then: all others of it can begin it as well, and do when they hear of it from one who has.
 
 use super::{Broken, Node};
-use crate::agreement::is_quorum;
-use crate::codec::{CUT, Cut, CutStep, Farewell, INSTALLED, NextView, Ordered, Refusal, pieces};
+use crate::codec::{CUT, Cut, CutStep, Farewell, NextMembers, Ordered, Refusal, pieces};
 use crate::cut::{Known, MAX_KNOWN};
 use crate::defect::seeded;
 use crate::logical_time::{Place, View};
+use crate::members::Members;
 use crate::topology::Topology;
-use quintet_contract::{Address, Frame, NodeId, Outbox, Token};
+use quintet_contract::{Address, Frame, NodeId, Token};
 use quintet_wire::registry::{PORT_ISOTACH, PORT_TOKEN_MANAGER};
 use quintet_wire::{Decode, encode_to_vec};
 use std::collections::BTreeSet;
@@ -18,11 +18,13 @@ use std::collections::BTreeSet;
 /// The view that the program has asked for.
 #[derive(Debug)]
 pub(super) struct Change {
-    token: Token,
-    view: View,
-    topology: Topology,
-    /// Nodes of the present view that are in it. The lowest is the coordinator.
+    pub(super) token: Token,
+    pub(super) view: View,
+    pub(super) members: Members,
+    /// Nodes of the present view that are in it. The eldest is the coordinator.
     left: BTreeSet<NodeId>,
+    /// Nodes that come to be in it as later processes.
+    joining: BTreeSet<NodeId>,
     has_reported: bool,
     /// Of the coordinator: what was told.
     gathered: Known,
@@ -38,7 +40,7 @@ pub(super) struct Change {
 #[derive(Debug)]
 pub(super) struct Held {
     pub(super) view: View,
-    pub(super) topology: Topology,
+    pub(super) members: Members,
     pub(super) prefix: Vec<Ordered>,
 }
 
@@ -51,29 +53,40 @@ pub(super) struct Left {
 }
 
 impl Change {
-    pub(super) fn new(token: Token, view: View, topology: Topology, present: &Topology) -> Change {
-        let left: BTreeSet<NodeId> =
-            present.nodes().filter(|node| topology.switch_of(*node).is_some()).collect();
+    /// From a view with these nodes.
+    pub(super) fn new(
+        token: Token,
+        view: View,
+        members: Members,
+        (present, nodes): (View, &Topology),
+    ) -> Change {
+        let (left, joining) = (members.left_of(present, nodes), members.joined_after(present));
+        Change { unheard: &left | &joining, left, joining, ..Change::of_newcomer(token, view, members) }
+    }
+
+    /// From no view: what happens to the one before is for others to say.
+    pub(super) fn of_newcomer(token: Token, view: View, members: Members) -> Change {
         Change {
             token,
             view,
-            topology,
-            unheard: left.clone(),
-            unheld: BTreeSet::new(),
-            left,
+            members,
+            left: BTreeSet::new(),
+            joining: BTreeSet::new(),
             has_reported: false,
             gathered: Known::default(),
+            unheard: BTreeSet::new(),
+            unheld: BTreeSet::new(),
             prefix: Vec::new(),
         }
     }
 
-    fn coordinator(&self) -> Option<NodeId> {
-        self.left.first().copied()
+    pub(super) fn coordinator(&self) -> Option<NodeId> {
+        self.members.eldest(self.left.iter().copied())
     }
 
     /// Whether no other nodes of the present view can begin another one.
-    fn check_majority(&self, present: &Topology) -> Result<(), Refusal> {
-        if is_quorum(present, &self.left) {
+    pub(super) fn check_majority(&self, present: &Members) -> Result<(), Refusal> {
+        if present.is_quorum(&self.left) {
             return Ok(());
         }
         let (left, of) = (self.left.len(), present.nodes().count());
@@ -103,19 +116,33 @@ impl Node {
 
     fn read_next_view(&self, frame: Frame<'_>) -> Result<Change, Refusal> {
         let misuse = |problem: String| Refusal::Misuse(problem);
-        let next = NextView::decode_all(frame.body).map_err(|error| misuse(error.to_string()))?;
-        let topology = Topology::parse(next.topology).map_err(|error| misuse(error.to_string()))?;
+        let asked = NextMembers::decode_all(frame.body).map_err(|error| misuse(error.to_string()))?;
+        let topology = Topology::parse(asked.next.topology).map_err(|error| misuse(error.to_string()))?;
+        let (view, me) = (asked.next.view, self.config.me);
         let last = self.change.as_ref().map_or(self.fence.view, |change| change.view);
-        if next.view <= last {
-            return Err(misuse(format!("view {} does not follow view {}", next.view.0, last.0)));
+        if view <= last {
+            return Err(misuse(format!("view {} does not follow view {}", view.0, last.0)));
         }
-        if topology.switch_of(self.config.me).is_none() {
-            return Err(misuse(format!("node {} is at no switch of the new view", self.config.me.0)));
+        if topology.switch_of(me).is_none() {
+            return Err(misuse(format!("node {} is at no switch of the new view", me.0)));
         }
-        let present = self.config.isonet.topology();
-        let change = Change::new(frame.token, next.view, topology, present);
+        let members = Members::new(topology, asked.newcomers)
+            .ok_or_else(|| misuse("who joins is at no switch of the new view".to_owned()))?;
+        let is_later = members.since(me) > self.fence.view;
+        let change = self.way_to(frame.token, view, members);
+        match (&self.joins.outside, is_later) {
+            (Some(_), true) => return Ok(change),
+            (Some(_), false) => {
+                return Err(misuse(format!(
+                    "node {} joins, and view {} has an earlier process of it",
+                    me.0, view.0
+                )));
+            }
+            (None, true) => return Err(Refusal::LeftBehind(view)),
+            (None, false) => {}
+        }
         if !seeded!(self.config, MinorityBegins) {
-            change.check_majority(present)?;
+            change.check_majority(&self.joins.members)?;
         }
         Ok(change)
     }
@@ -128,15 +155,21 @@ impl Node {
     /// The last view that this node has begun or is on its way to.
     pub(crate) fn newest_view(&self) -> (View, &Topology) {
         match &self.change {
-            Some(change) => (change.view, &change.topology),
+            Some(change) => (change.view, change.members.topology()),
             None => (self.fence.view, self.config.isonet.topology()),
         }
     }
 
     /// Has all who are left tell what they know, if this node is their coordinator.
     pub(super) fn gather(&mut self) {
+        self.give_up_sources_without_view();
+        if self.joins.outside.is_some() {
+            return self.report_outside();
+        }
         let me = self.config.me;
-        if self.change.as_ref().is_some_and(|change| change.coordinator() == Some(me)) {
+        let is_coordinator = self.change.as_ref().is_some_and(|change| change.coordinator() == Some(me));
+        // Where a view is to begin first, the way to the next one is from there.
+        if is_coordinator && !self.is_agreed {
             self.say_to_others(&CutStep::Gather);
         }
         self.report();
@@ -148,8 +181,11 @@ impl Node {
         let Some(change) = &self.change else { return };
         let Some(coordinator) = change.coordinator() else { return };
         let is_asked = coordinator == self.config.me || self.asked == Some((coordinator, change.view));
-        if change.has_reported || !is_asked || !self.has_heard_managers_out(&change.topology) {
+        if change.has_reported || !is_asked || !self.has_heard_managers_out(change.members.topology()) {
             return;
+        }
+        if self.is_agreed {
+            return self.say_agreed(coordinator);
         }
         self.is_frozen = true;
         let entries = self.known().entries();
@@ -242,15 +278,22 @@ impl Node {
         Ok(())
     }
 
-    fn is_node(&self, node: NodeId) -> bool {
+    pub(super) fn is_node(&self, node: NodeId) -> bool {
         self.config.isonet.topology().switch_of(node).is_some()
     }
 
     /// A node says something about the cut of this view.
     pub(super) fn cut(&mut self, from: Address, body: &[u8]) -> Result<(), Broken> {
         let Cut { next, step, .. } = Cut::decode_all(body).map_err(|_| Broken)?;
-        if from.port != PORT_ISOTACH || from.node == self.config.me || !self.is_node(from.node) {
+        if from.port != PORT_ISOTACH || from.node == self.config.me || !self.is_of_isonet(from.node) {
             return Err(Broken);
+        }
+        let joins = |change: &Change| change.joining.contains(&from.node);
+        let is_answer = matches!(step, CutStep::Report { .. } | CutStep::Held);
+        let is_heard = self.is_node(from.node) || is_answer && self.change.as_ref().is_some_and(joins);
+        if !is_heard {
+            // It was to join with a view that is given up.
+            return Ok(());
         }
         if step == CutStep::Begun {
             // It answers a question of the view before, which is over here, too, by this very frame.
@@ -298,7 +341,7 @@ impl Node {
         if !change.unheard.is_empty() {
             return Ok(());
         }
-        change.unheld.clone_from(&change.left);
+        change.unheld = &change.left | &change.joining;
         let order = change.gathered.prefix();
         let left_out = usize::from(seeded!(self.config, EntryLeftOut));
         for (is_complete, order) in pieces(&order[..order.len().saturating_sub(left_out)]) {
@@ -341,7 +384,7 @@ impl Node {
             self.refuse_view(token, refusal);
             return false;
         }
-        self.held.push(Held { view: change.view, topology: change.topology.clone(), prefix });
+        self.held.push(Held { view: change.view, members: change.members.clone(), prefix });
         true
     }
 
@@ -351,7 +394,7 @@ impl Node {
         if !change.unheld.remove(&by) {
             return Err(Broken);
         }
-        self.is_agreed = change.unheld.is_empty()
+        self.is_agreed |= change.unheld.is_empty()
             || seeded!(self.config, BegunBeforeHeld) && !change.unheld.contains(&self.config.me);
         Ok(())
     }
@@ -361,76 +404,15 @@ impl Node {
     pub(super) fn says_begun(&mut self, from: Address, frame: Frame<'_>) -> bool {
         let view = crate::codec::view_of(frame);
         let Some(at) = self.held.iter().position(|held| view == Some(held.view)) else { return false };
-        let is_of = |later: &Held| later.topology.switch_of(from.node).is_some();
-        let is_peer = from.port == PORT_ISOTACH && self.is_node(from.node);
-        let is_said = is_peer && self.held[at + 1..].iter().all(is_of);
+        let is_of = |held: &Held| held.members.has(from.node);
+        let is_said = from.port == PORT_ISOTACH && self.held[at..].iter().all(is_of);
         if is_said {
             self.held.truncate(at + 1);
         }
         is_said
     }
 
-    /// A node asks or tells for a view that is another than the present one: who is behind is told which has begun, and this node learns it if it was left behind.
-    pub(super) fn cut_elsewhere(&mut self, from: Address, body: &[u8]) {
-        let Ok(Cut { view, step, .. }) = Cut::decode_all(body) else { return };
-        let is_peer = from.port == PORT_ISOTACH && self.is_node(from.node);
-        let asks = matches!(step, CutStep::Gather | CutStep::Prefix { .. });
-        if is_peer && asks && view < self.fence.view {
-            self.say(from.node, CutStep::Begun);
-        }
-        if step == CutStep::Begun && view > self.fence.view {
-            let is_left_behind = |change: &mut Change| change.view <= view;
-            if let Some(change) = self.change.take_if(is_left_behind) {
-                self.refuse_view(change.token, Refusal::LeftBehind(view));
-            }
-        }
-    }
-
-    /// Begins the view that all who are left can begin, and takes what came early.
-    pub(super) fn begin_held(&mut self, out: &mut dyn Outbox) {
-        self.is_agreed = false;
-        let Some(held) = self.held.pop() else { return };
-        self.held.clear();
-        let is_coordinator =
-            self.change.as_ref().is_some_and(|change| change.coordinator() == Some(self.config.me));
-        if let Err(node) = self.execute_prefix(&held.prefix) {
-            let problem = format!("node {} sent what cannot be executed", node.0);
-            if let Some(change) = self.change.take() {
-                self.refuse_view(change.token, Refusal::Misuse(problem));
-            }
-            return self.cut_off(Address { node, port: PORT_ISOTACH }, out);
-        }
-        let view = held.view;
-        let early = self.begin(held);
-        if let Some(change) = self.change.take_if(|change| change.view == view) {
-            if self.agreement.is_none() {
-                self.outgoing.tell(INSTALLED, change.token, Vec::new());
-            }
-            if is_coordinator {
-                self.say_begun();
-            }
-        }
-        self.begin_again();
-        early.into_iter().for_each(|(from, frame)| self.take(from, frame.borrow(), out));
-    }
-
-    /// The program asked for a later view before this one had begun: the way to it begins here.
-    fn begin_again(&mut self) {
-        let Some(change) = self.change.take() else { return };
-        let present = self.config.isonet.topology();
-        let change = Change::new(change.token, change.view, change.topology, present);
-        match change.check_majority(present) {
-            // Who has agreed on a view was a quorum.
-            checked if checked.is_ok() || self.agreement.is_some() => {
-                self.change = Some(change);
-                self.gather();
-            }
-            Err(refusal) => self.refuse(change.token, &refusal),
-            Ok(()) => {}
-        }
-    }
-
-    fn say(&mut self, to: NodeId, step: CutStep) {
+    pub(super) fn say(&mut self, to: NodeId, step: CutStep) {
         let view = self.fence.view;
         let next = self.change.as_ref().map_or(view, |change| change.view);
         let body = encode_to_vec(&Cut { view, next, step });
@@ -438,13 +420,8 @@ impl Node {
     }
 
     fn say_to_others(&mut self, step: &CutStep) {
-        let left = self.change.iter().flat_map(|change| &change.left).copied();
-        let others: Vec<NodeId> = left.filter(|node| *node != self.config.me).collect();
+        let all = self.change.iter().flat_map(|change| change.left.union(&change.joining)).copied();
+        let others: Vec<NodeId> = all.filter(|node| *node != self.config.me).collect();
         others.into_iter().for_each(|node| self.say(node, step.clone()));
-    }
-
-    fn say_begun(&mut self) {
-        let nodes = self.config.isonet.topology().nodes().filter(|node| *node != self.config.me);
-        nodes.collect::<Vec<_>>().into_iter().for_each(|node| self.say(node, CutStep::Begun));
     }
 }

@@ -3,6 +3,7 @@
 use super::outgoing::{ToCaller, frame};
 use super::{Broken, Node};
 use crate::codec::{PLAIN, Plain, Refusal, SENT};
+use crate::fence::Passage;
 use crate::limits::MAX_UNEXECUTED;
 use quintet_contract::{Address, Frame, NodeId, Token};
 use quintet_wire::registry::PORT_ISOTACH;
@@ -18,6 +19,10 @@ impl Node {
             Ok(plain) => plain,
             Err(error) => return self.refuse(asked.token, &Refusal::Misuse(error.to_string())),
         };
+        if self.joins.outside.is_some() {
+            let problem = format!("node {} is in no view so far", self.config.me.0);
+            return self.refuse(asked.token, &Refusal::Misuse(problem));
+        }
         if self.config.isonet.topology().switch_of(node).is_none() {
             let misuse = crate::Misuse::UnknownNode { node };
             return self.refuse(asked.token, &Refusal::of_misuse(&misuse));
@@ -43,6 +48,10 @@ impl Node {
             return Err(Broken);
         }
         if self.config.isonet.topology().switch_of(from.node).is_none() {
+            if self.expects(from.node) {
+                // It has joined with a view that has not begun here.
+                return if self.fence.keep(from, came) == Passage::Flood { Err(Broken) } else { Ok(()) };
+            }
             self.fence.fenced += 1;
             return Ok(());
         }

@@ -124,6 +124,10 @@ impl Node {
         if let Some(ended) = &self.ended {
             return Err(ended.clone());
         }
+        if !self.joins.has_state() {
+            let problem = format!("node {} has not joined a view so far", self.config.me.0);
+            return Err(Refusal::Misuse(problem));
+        }
         if let Some(halt) = self.halt {
             return Err(Refusal::Halted(halt));
         }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::codec::{ANNOUNCE, COMPLETED, Completed, Cut, CutStep, DELIVERED, Delivered, INSTALLED};
+use crate::codec::{ANNOUNCE, COMPLETED, Completed, Cut, CutStep, DELIVERED, Delivered, INSTALLED, Part};
 use crate::isonet::{Isonet, Shape};
 use crate::limits::KEPT_FOR_VALUES;
 use crate::topology::Topology;

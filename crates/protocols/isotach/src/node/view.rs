@@ -2,7 +2,9 @@
 
 use super::Node;
 use super::change::{Held, Left};
+use super::join::first_rank;
 use crate::codec::{COMPLETED, Completed, Halt, HaltCause, Ordered, ReadValue, Refusal};
+use crate::isonet::Variable;
 use crate::logical_time::{Place, Stamp, View};
 use crate::memory::Reader;
 use crate::witness::Witnessed;
@@ -40,15 +42,18 @@ impl Node {
     }
 
     /// Begins the view: what was not executed is refused, and places reserved by who is no more are aborted.
-    pub(super) fn begin(&mut self, Held { view, topology, .. }: Held) -> Vec<(Address, OwnedFrame)> {
-        let readers = self.memory.abort(|node| topology.switch_of(node).is_some());
+    pub(super) fn begin(&mut self, Held { view, members, .. }: Held) -> Vec<(Address, OwnedFrame)> {
+        let before = self.fence.view;
+        let left = members.left_of(before, self.config.isonet.topology());
+        let readers = self.memory.abort(|node| left.contains(&node));
         self.resolve(readers, &ReadValue::Aborted, (self.config.me, self.rank));
         self.settle_own(view);
         let waits = |reader: &Reader| reader.sender == self.config.me && self.own.contains_key(&reader.rank);
         self.memory.keep_readers(waits);
-        let left = |node| topology.switch_of(node).is_none();
-        self.refuse_plain(left, &Refusal::ViewChanged(view));
-        self.config.isonet = Arc::new(self.config.isonet.among(topology));
+        self.forget_lost_places(&left);
+        self.refuse_plain(|node| !left.contains(&node), &Refusal::ViewChanged(view));
+        self.config.isonet = Arc::new(self.joins.first.among(members.topology().clone()));
+        self.joins.members = members;
         let nodes: BTreeSet<NodeId> = self.config.isonet.topology().nodes().collect();
         let manager = self.manager_of(self.config.me);
         self.outgoing.begin_view(manager, |node| nodes.contains(&node), &self.gone);
@@ -65,9 +70,23 @@ impl Node {
         self.answering.clear();
         self.place = Place::start_of(view);
         let early = self.fence.begin(view);
-        self.tell_begun(view);
+        if self.joins.outside.take().is_some() {
+            self.rank = first_rank(view);
+            self.miss_state();
+        } else {
+            self.keep_snapshot(before);
+            self.tell_begun(view);
+        }
         self.stop_for_who_is_gone();
         early
+    }
+
+    /// With the last copy of a variable the places of it are gone, also where a later process of a node brings one back.
+    fn forget_lost_places(&mut self, left: &BTreeSet<NodeId>) {
+        let first = self.joins.first.clone();
+        let is_kept =
+            |variable: &Variable| first.shape(*variable).is_some_and(|shape| !shape.copies.is_disjoint(left));
+        self.reserved.retain(is_kept);
     }
 
     /// Who was heard to be gone before the view began is gone in it, too.

@@ -1,7 +1,8 @@
 //! What stands at a node's address: the node alone, or with the token manager of its process.
 
+use super::net::{MANAGERS, Setting};
 use core::ops::{Deref, DerefMut};
-use quintet_contract::Protocol;
+use quintet_contract::{NodeId, Protocol};
 use quintet_isotach::{Member, Node, NodeConfig, View};
 
 /// A node, or a member.
@@ -11,12 +12,16 @@ pub(crate) enum Machine {
 }
 
 impl Machine {
-    pub(crate) fn node(config: NodeConfig) -> Machine {
-        Machine::Node(Box::new(Node::new(config)))
-    }
-
-    pub(crate) fn member(config: NodeConfig) -> Machine {
-        Machine::Member(Box::new(Member::new(config)))
+    pub(crate) fn new(setting: Setting, config: NodeConfig) -> Machine {
+        let node = |managers_from| Node::new(NodeConfig { managers_from, ..config.clone() });
+        match setting {
+            Setting::Told => Machine::Node(Box::new(node(None))),
+            Setting::Agreed => Machine::Node(Box::new(node(Some(NodeId(MANAGERS))))),
+            Setting::Members => {
+                let managers_from = Some(NodeId(0));
+                Machine::Member(Box::new(Member::new(NodeConfig { managers_from, ..config })))
+            }
+        }
     }
 
     pub(crate) fn protocol(&mut self) -> &mut dyn Protocol {

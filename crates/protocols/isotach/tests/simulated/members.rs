@@ -6,7 +6,7 @@ use super::net::{MANAGERS, Setting, callers_of, manager_at, node_at};
 use super::run::World;
 use quintet_contract::{Address, Frame, Input, NodeId, Token};
 use quintet_isotach::codec::{LEAVE, NEXT_VIEW, NextView};
-use quintet_isotach::{Delivery, Isonet, ManagerConfig, Refusal, TokenManager, View, Witnessed};
+use quintet_isotach::{Defect, Delivery, Isonet, ManagerConfig, Refusal, TokenManager, View, Witnessed};
 use quintet_wire::encode_to_vec;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ fn beside(node: NodeId) -> NodeId {
 
 /// Processes end, one after the other or while the others agree on the view without the first.
 pub(crate) fn run_with_ends(seed: u64, setting: Setting) -> Result<(), Found> {
-    let mut world = begun(seed, setting)?;
+    let mut world = begun(seed, None, setting)?;
     let ends = 1 + world.random.below(3);
     for _ in 0..ends {
         world.go_some(60)?;
@@ -33,7 +33,7 @@ pub(crate) fn run_with_ends(seed: u64, setting: Setting) -> Result<(), Found> {
 
 /// Two nodes that cannot reach each other, while both are there.
 pub(crate) fn run_with_parted(seed: u64, setting: Setting) -> Result<(), Found> {
-    let mut world = begun(seed, setting)?;
+    let mut world = begun(seed, None, setting)?;
     let nodes: Vec<NodeId> = world.net.nodes.keys().copied().collect();
     let one = world.any(&nodes);
     let others: Vec<NodeId> = nodes.iter().copied().filter(|node| *node != one).collect();
@@ -50,8 +50,8 @@ pub(crate) fn run_with_parted(seed: u64, setting: Setting) -> Result<(), Found> 
     world.check_members(&[one, other].into())
 }
 
-fn begun(seed: u64, setting: Setting) -> Result<World, Found> {
-    let mut world = World::new(seed, Delivery::Safe, None, setting);
+pub(crate) fn begun(seed: u64, defect: Option<Defect>, setting: Setting) -> Result<World, Found> {
+    let mut world = World::new(seed, Delivery::Safe, defect, setting);
     world.programs.values_mut().for_each(|program| program.agrees());
     world.go_some(400)?;
     Ok(world)
@@ -231,7 +231,7 @@ impl World {
     }
 
     /// All ask to end, and all are told when all have.
-    fn check_leaving(&mut self, nodes: &BTreeSet<NodeId>) -> Result<(), Found> {
+    pub(crate) fn check_leaving(&mut self, nodes: &BTreeSet<NodeId>) -> Result<(), Found> {
         for (left, node) in nodes.iter().enumerate() {
             if self.programs.values().any(|program| program.has_left) {
                 return Err(Found::Other(format!(

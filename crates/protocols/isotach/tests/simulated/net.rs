@@ -3,8 +3,8 @@
 use super::machine::Machine;
 use super::trace::Trace;
 use quintet_contract::{
-    Address, Bytes, Disconnect, DownCause, Draft, Input, Kind, NodeId, Outbox, OwnedFrame, PeerChange,
-    Protocol, Random, SendError, Time, Token,
+    Address, Bytes, Disconnect, DownCause, Draft, Incarnation, Input, Kind, LinkClass, LinkInfo, NodeId,
+    Outbox, OwnedFrame, PeerChange, Protocol, Random, SendError, Time, Token,
 };
 use quintet_isotach::{Isonet, ManagerConfig, NodeConfig, TokenManager, View};
 use quintet_wire::registry::{PORT_CALLERS, PORT_ISOTACH, PORT_TOKEN_MANAGER};
@@ -27,9 +27,10 @@ pub(crate) const fn manager_at(node: NodeId) -> Address {
 pub(crate) const MANAGERS: u16 = 1000;
 
 /// Who says what the next view is, and where token managers are.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) enum Setting {
     /// Programs are told. Token managers have nodes of their own.
+    #[default]
     Told,
     /// Nodes agree on it by themselves. Token managers have nodes of their own, [`MANAGERS`] further on.
     Agreed,
@@ -59,6 +60,8 @@ pub(crate) struct Net {
     apart: BTreeSet<(NodeId, NodeId)>,
     /// Somebody has ended, and not all have heard so, nor what that one sent last.
     pub(crate) is_ending: bool,
+    setting: Setting,
+    defect: Option<quintet_isotach::Defect>,
     /// What they do, if it is to be written down.
     pub(crate) trace: Option<Trace>,
 }
@@ -124,15 +127,10 @@ impl Net {
         setting: Setting,
     ) -> Net {
         let refused_per_million = [0, 20_000, 300_000][usize::try_from(random.below(3)).expect("small")];
-        let mut net = Net { refused_per_million, ..Net::default() };
-        let (managers_from, make): (_, fn(NodeConfig) -> Machine) = match setting {
-            Setting::Told => (None, Machine::node),
-            Setting::Agreed => (Some(NodeId(MANAGERS)), Machine::node),
-            Setting::Members => (Some(NodeId(0)), Machine::member),
-        };
+        let mut net = Net { refused_per_million, setting, defect, ..Net::default() };
         for node in isonet.topology().nodes() {
             let config = NodeConfig::new(node, callers_of(node), View(1), isonet.clone());
-            net.nodes.insert(node, make(NodeConfig { keeps_witness: true, managers_from, defect, ..config }));
+            net.add(config);
         }
         if setting == Setting::Members {
             return net;
@@ -288,10 +286,29 @@ impl Net {
         }
     }
 
+    /// A later process of a node begins: nothing that was on its way to or from an earlier one arrives any more.
+    pub(crate) fn join(&mut self, node: NodeId, life: u64, first: &Arc<Isonet>) {
+        self.links.retain(|(from, to), _| from.node != node && to.node != node);
+        self.full.retain(|(from, to)| from.node != node && to.node != node);
+        let config = NodeConfig::new(node, callers_of(node), View(0), first.clone());
+        self.told.remove(&node);
+        self.add(NodeConfig { joins: Some(life), ..config });
+    }
+
+    fn add(&mut self, config: NodeConfig) {
+        let config = NodeConfig { keeps_witness: true, defect: self.defect, ..config };
+        self.nodes.insert(config.me, Machine::new(self.setting, config));
+    }
+
     /// All that is there: nodes, and token managers.
     pub(crate) fn everybody(&self) -> Vec<Address> {
         let managers = self.managers.keys().map(|node| manager_at(*node));
         self.nodes.keys().copied().map(node_at).chain(managers).collect()
+    }
+
+    pub(crate) fn tell_up(&mut self, at: Address, there: Address, random: &mut Random) {
+        let (incarnation, link) = (Incarnation(1), LinkInfo::new(LinkClass::Machine, 1 << 16));
+        self.give(at, Input::Peer(there, &PeerChange::Up { incarnation, link }), random);
     }
 
     pub(crate) fn tell_down(&mut self, at: Address, gone: Address, random: &mut Random) {

@@ -4,49 +4,16 @@ use super::found::Found;
 use super::lost;
 use super::net::{Net, Setting, callers_of, manager_at, node_at};
 use super::plan;
+use super::program::{Program, next_view_token};
 use super::trace::Trace;
-use quintet_contract::{Address, Bytes, Frame, Input, NodeId, Random, Token};
-use quintet_isotach::codec::{
-    AGREED, BEGUN, COMPLETED, Completed, DELIVERED, Delivered, ENDED, HALTED, INSTALLED, LEFT, NEXT_VIEW,
-    NextView, PLAIN, Plain, REFUSED, SENT, SUBMIT,
-};
-use quintet_isotach::{
-    Composer, Defect, Delivery, Isonet, Operation, Place, Rank, Refusal, Run, Topology, Variable, View,
-    Witnessed, check,
-};
-use quintet_wire::{Decode, encode_to_vec};
+use quintet_contract::{Address, Frame, Input, NodeId, Random};
+use quintet_isotach::codec::{NEXT_VIEW, NextView};
+use quintet_isotach::{Defect, Delivery, Run, View, Witnessed, check_where};
+use quintet_wire::encode_to_vec;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
-/// Isochrons of each program.
-const EACH: u64 = 12;
 /// Steps after which a run that should have ended does not.
 const MAX_STEPS: usize = 400_000;
-
-/// A program.
-pub(crate) struct Program {
-    composer: Composer,
-    me: NodeId,
-    left: u64,
-    token: u64,
-    /// Places that it has reserved.
-    reserved: BTreeSet<Variable>,
-    /// What it has submitted and not heard of, with what is reserved before and behind it.
-    pub(crate) open: BTreeMap<Token, (Vec<Operation>, BTreeSet<Variable>)>,
-    /// The first that was refused as its view ended: what was before it is so again.
-    refused: Option<Token>,
-    is_of_minority: bool,
-    /// What completed, where, and who had a message of it.
-    completed: Vec<(Rank, Place, NodeId)>,
-    pub(crate) plain: u64,
-    /// What was agreed on, and said by nobody so far to a token manager of this process.
-    pub(crate) agreed: Vec<(View, String)>,
-    pub(crate) ended: Option<Refusal>,
-    pub(crate) has_left: bool,
-    /// All that it has submitted and that was not refused, where nodes agree on views by themselves.
-    kept: Option<BTreeMap<Token, Vec<Operation>>>,
-    last_delivered: Option<Place>,
-}
 
 pub(crate) struct World {
     pub(crate) random: Random,
@@ -57,6 +24,12 @@ pub(crate) struct World {
     pub(crate) has_lost_manager: bool,
     /// The views of token managers when they ended, where nodes agree on views by themselves.
     pub(crate) managers_lost_in: BTreeSet<View>,
+    /// Views may have nodes that the one before has not: programs go by their own.
+    pub(crate) rejoins: bool,
+    /// Views that began somewhere.
+    pub(crate) begun: BTreeSet<View>,
+    /// What programs have given as their states.
+    pub(crate) given: BTreeMap<View, BTreeSet<Vec<u8>>>,
 }
 
 impl World {
@@ -68,7 +41,18 @@ impl World {
         let program = |me| (me, Program::new(isonet.clone(), me));
         let programs = isonet.topology().nodes().map(program).collect();
         let run = Run { views: [(View(1), isonet.clone())].into(), ..Run::default() };
-        World { random, net, programs, run, has_lost_manager: false, managers_lost_in: BTreeSet::new() }
+        let (managers_lost_in, given) = (BTreeSet::new(), BTreeMap::new());
+        World {
+            random,
+            net,
+            programs,
+            run,
+            has_lost_manager: false,
+            managers_lost_in,
+            rejoins: false,
+            begun: BTreeSet::new(),
+            given,
+        }
     }
 
     /// Takes steps, and lets programs act, until there is nothing to do any more; or, with `steps`, after so many.
@@ -82,10 +66,14 @@ impl World {
             let acts = self.random.chance(150_000);
             let has_stepped = !acts && self.net.step(&mut self.random);
             if !has_stepped && !self.act() && !acts && !self.net.step(&mut self.random) {
-                return self.listen();
+                self.listen()?;
+                if !self.give_states(true) {
+                    return Ok(());
+                }
             }
             self.listen()?;
             self.staff_agreed();
+            self.give_states(false);
         }
         Err(Found::Other("it never comes to rest".to_owned()))
     }
@@ -98,8 +86,11 @@ impl World {
             return false;
         }
         let chosen = able[usize::try_from(self.random.below(able.len() as u64)).expect("few")];
-        let isonet = self.run.views.values().last().expect("a view is there").clone();
         let program = self.programs.get_mut(&chosen).expect("it was found there");
+        let last = self.run.views.values().last().expect("a view is there");
+        let view = program.state.view().unwrap_or(View(1));
+        let own = self.rejoins.then(|| &self.run.views[&view]);
+        let isonet = own.unwrap_or(last).clone();
         let (kind, token, body) = program.act(&isonet, &mut self.random);
         let frame = Frame::new(kind, token, &body);
         self.net.give(node_at(chosen), Input::Frame(callers_of(chosen), frame), &mut self.random);
@@ -117,6 +108,7 @@ impl World {
             let Some(program) = self.programs.get_mut(node) else { continue };
             for frame in frames.drain(..) {
                 program.hear(frame.borrow(), &mut self.run.views).map_err(Found::Other)?;
+                self.begun.extend(program.state.view());
             }
         }
         Ok(())
@@ -126,8 +118,11 @@ impl World {
         for (node, machine) in &mut self.net.nodes {
             self.run.said.entry(*node).or_default().extend(machine.take_witness());
         }
-        let checked =
-            if self.has_lost_manager { lost::check_what_is_left(&mut self.run) } else { check(&self.run) };
+        let checked = if self.has_lost_manager {
+            lost::check_what_is_left(&mut self.run)
+        } else {
+            check_where(&self.run, |view| !self.rejoins || view == View(1) || self.begun.contains(&view))
+        };
         checked.map_err(Found::Violation)
     }
 
@@ -232,7 +227,9 @@ impl World {
         for (sender, program) in &self.programs {
             for (rank, place, receiver) in &program.completed {
                 let at = executed.get(&(*receiver, *sender, *rank));
-                if self.programs.contains_key(receiver) && at != Some(place) {
+                let is_later = |program: &Program| program.state.joined_after(place.stamp.view);
+                let is_left = self.programs.get(receiver).is_some_and(|program| !is_later(program));
+                if is_left && at != Some(place) {
                     let (rank, by) = (rank.0, receiver.0);
                     let text = format!(
                         "isochron {rank} of node {} completed at {place:?}, and node {by} executed it at {at:?}",
@@ -263,203 +260,6 @@ impl World {
 }
 
 type Held = BTreeMap<(Address, Address), std::collections::VecDeque<quintet_contract::OwnedFrame>>;
-
-/// Under which token a program says what the next view is.
-fn next_view_token(view: View) -> Token {
-    Token(u64::MAX - u64::from(view.0))
-}
-
-impl Program {
-    fn new(isonet: Arc<Isonet>, me: NodeId) -> Program {
-        let (reserved, open) = (BTreeSet::new(), BTreeMap::new());
-        let composer = Composer::new(isonet, me);
-        Program {
-            composer,
-            me,
-            left: EACH,
-            token: 0,
-            reserved,
-            open,
-            refused: None,
-            is_of_minority: false,
-            completed: Vec::new(),
-            plain: 0,
-            agreed: Vec::new(),
-            ended: None,
-            has_left: false,
-            kept: None,
-            last_delivered: None,
-        }
-    }
-
-    /// It may submit: also to give values for what it has reserved.
-    fn is_able(&self) -> bool {
-        let goes_on = self.refused.is_none() && self.ended.is_none();
-        goes_on && (self.left > 0 || !self.reserved.is_empty())
-    }
-
-    /// Its node agrees on views with the others.
-    pub(crate) fn agrees(&mut self) {
-        self.kept = Some(BTreeMap::new());
-    }
-
-    fn begin_view(&mut self, isonet: Arc<Isonet>) {
-        self.composer = Composer::new(isonet, self.me);
-        self.left += EACH / 2;
-    }
-
-    fn act(&mut self, isonet: &Isonet, random: &mut Random) -> (quintet_contract::Kind, Token, Vec<u8>) {
-        self.token += 1;
-        self.left = self.left.saturating_sub(1);
-        let nodes: Vec<NodeId> = isonet.topology().nodes().collect();
-        let any =
-            |random: &mut Random| nodes[usize::try_from(random.below(nodes.len() as u64)).expect("few")];
-        if random.chance(80_000) && self.left > 0 {
-            self.plain += 1;
-            let plain = Plain { node: any(random), handler: 1, bytes: b"plain" };
-            return (PLAIN, Token(self.token), encode_to_vec(&plain));
-        }
-        let (mut operations, before) = (Vec::new(), self.reserved.clone());
-        let variables: Vec<_> = isonet.variables().map(|(variable, shape)| (variable, shape.bytes)).collect();
-        for _ in 0..=random.below(4) {
-            let variable = variables.get(usize::try_from(random.below(variables.len() as u64)).expect("few"));
-            let value = |bytes: usize, random: &mut Random| {
-                Bytes::from((0..bytes).map(|_| random.bits().to_le_bytes()[0]).collect::<Vec<u8>>())
-            };
-            operations.push(match (random.below(8), variable) {
-                (0..=2, _) | (_, None) => {
-                    Operation::Send { to: any(random), handler: 7, bytes: Bytes::from_static(b"to all") }
-                }
-                (3..=4, Some((variable, _))) => Operation::Read(*variable),
-                (5, Some((variable, _))) if self.left > 0 && self.reserved.insert(*variable) => {
-                    Operation::Sched(*variable)
-                }
-                (_, Some((variable, bytes))) => Operation::Write(*variable, value(*bytes, random)),
-            });
-        }
-        // What was reserved gets its value sooner or later; at the end, of all.
-        let gives = self.left == 0 || random.chance(300_000);
-        let known: BTreeMap<Variable, usize> = variables.into_iter().collect();
-        let reserved = core::mem::take(&mut self.reserved);
-        for variable in reserved {
-            match known.get(&variable) {
-                Some(bytes) if gives => {
-                    let value = Bytes::from(vec![random.bits().to_le_bytes()[0]; *bytes]);
-                    operations.push(Operation::Assign(variable, value));
-                }
-                Some(_) => _ = self.reserved.insert(variable),
-                // Nobody has a copy any more.
-                None => {}
-            }
-        }
-        self.submit(operations, before)
-    }
-
-    fn submit(
-        &mut self,
-        operations: Vec<Operation>,
-        before: BTreeSet<Variable>,
-    ) -> (quintet_contract::Kind, Token, Vec<u8>) {
-        let mut body = Vec::from(u16::try_from(operations.len()).expect("few").to_le_bytes());
-        operations.iter().for_each(|operation| body.extend(encode_to_vec(operation)));
-        self.kept.iter_mut().for_each(|kept| _ = kept.insert(Token(self.token), operations.clone()));
-        self.open.insert(Token(self.token), (operations, before));
-        (SUBMIT, Token(self.token), body)
-    }
-
-    fn hear(&mut self, frame: Frame<'_>, views: &mut BTreeMap<View, Arc<Isonet>>) -> Result<(), String> {
-        let said = |error| format!("node {} told what cannot be read: {error}", self.me.0);
-        match frame.kind {
-            COMPLETED => {
-                let completed = Completed::decode_all(frame.body).map_err(said)?;
-                let (operations, _) = self.open.remove(&frame.token).ok_or("answered twice")?;
-                for operation in &operations {
-                    if let Operation::Send { to, .. } = operation {
-                        self.completed.push((completed.rank, completed.place, *to));
-                    }
-                }
-                let reads = operations.iter().filter(|one| matches!(one, Operation::Read(_))).count();
-                (reads == completed.values.len()).then_some(()).ok_or("values of no read".to_owned())
-            }
-            REFUSED => match Refusal::decode_all(frame.body).map_err(said)? {
-                Refusal::Misuse(text) => Err(format!("node {} was refused: {text}", self.me.0)),
-                Refusal::Busy => Err(format!("node {} was busy", self.me.0)),
-                Refusal::Minority { .. } if self.kept.is_none() => {
-                    self.is_of_minority = true;
-                    Ok(())
-                }
-                _ => {
-                    self.take_back(frame.token);
-                    Ok(())
-                }
-            },
-            DELIVERED => {
-                let place = Delivered::decode_all(frame.body).map_err(said)?.place;
-                let is_next = self.last_delivered.replace(place).is_none_or(|last| last <= place);
-                is_next.then_some(()).ok_or(format!("node {} was told out of order", self.me.0))
-            }
-            SENT => self.plain.checked_sub(1).map(|plain| self.plain = plain).ok_or("sent twice".to_owned()),
-            INSTALLED => {
-                self.refused = None;
-                let installed = views.iter().find(|(view, _)| next_view_token(**view) == frame.token);
-                let (_, isonet) = installed.ok_or("a view begins that nobody asked for")?;
-                self.begin_view(isonet.clone());
-                Ok(())
-            }
-            AGREED => {
-                let NextView { view, topology } = NextView::decode_all(frame.body).map_err(said)?;
-                let first = views.first_key_value().expect("there is one").1;
-                let isonet = Arc::new(first.among(Topology::parse(topology).expect("it is a tree")));
-                self.agreed.push((view, topology.to_owned()));
-                let known = views.entry(view).or_insert_with(|| isonet.clone());
-                (*known == isonet).then_some(()).ok_or(format!("two views {} are agreed on", view.0))
-            }
-            BEGUN => {
-                let view = View(u32::from_le_bytes(frame.body.try_into().map_err(|_| "no view")?));
-                self.begin_view(views[&view].clone());
-                Ok(())
-            }
-            ENDED => {
-                let why = Refusal::decode_all(frame.body).map_err(said)?;
-                self.ended.replace(why).is_none().then_some(()).ok_or("it ended twice".to_owned())
-            }
-            LEFT => {
-                (!core::mem::replace(&mut self.has_left, true)).then_some(()).ok_or("left twice".to_owned())
-            }
-            PLAIN | HALTED => Ok(()),
-            other => Err(format!("node {} was told kind {}", self.me.0, other.0)),
-        }
-    }
-
-    /// What was refused has reserved nothing, and given no value.
-    fn take_back(&mut self, token: Token) {
-        if let Some(kept) = &mut self.kept {
-            if self.open.remove(&token).is_none() {
-                self.plain -= 1;
-                return;
-            }
-            kept.remove(&token);
-            self.reserved.clear();
-            for operation in kept.values().flatten() {
-                match operation {
-                    Operation::Sched(variable) => _ = self.reserved.insert(*variable),
-                    Operation::Assign(variable, _) => _ = self.reserved.remove(variable),
-                    _ => {}
-                }
-            }
-            return;
-        }
-        match self.open.remove(&token) {
-            Some((_, before)) if self.refused.is_none_or(|first| token < first) => {
-                (self.reserved, self.refused) = (before, Some(token));
-            }
-            Some(_) => {}
-            // A view was asked for, and then a later one.
-            None if token.0 > u64::MAX / 2 => {}
-            None => self.plain -= 1,
-        }
-    }
-}
 
 /// A run without faults.
 pub(crate) fn run(seed: u64, defect: Option<Defect>) -> Result<(), Found> {

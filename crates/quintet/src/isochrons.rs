@@ -9,6 +9,8 @@ mod links;
 mod maker;
 mod meeting;
 mod plain;
+mod rejoining;
+mod state;
 mod views;
 
 pub use handlers::Received;
@@ -19,7 +21,7 @@ pub use plain::{PendingPlain, PlainReceived};
 pub use views::PresentView;
 
 use crate::stack::IsotachConfig;
-use crate::{Code, Error, Job, Lab, LinkAddress, LinkConfig, Recorder};
+use crate::{Code, Error, Job, Lab, LinkAddress, LinkConfig, Recorder, life};
 use host::{Host, Program};
 use links::{Links, Places};
 use meeting::Meeting;
@@ -29,6 +31,7 @@ use quintet_isotach::{Delivery, Performed, Shape, Topology, Variable, View};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use views::OUTSIDE;
 
 /// Members of an isonet, at most: each has a link to every other.
 pub const MAX_MEMBERS: u16 = 256;
@@ -84,6 +87,7 @@ pub struct IsonetBuilder {
     listens_at: Option<LinkAddress>,
     link: LinkConfig,
     limit: Duration,
+    is_rejoinable: bool,
     recorder: Option<Recorder>,
     /// What was wrong first with what was said.
     wrong: Option<Error>,
@@ -113,6 +117,7 @@ impl IsonetBuilder {
                 ..LinkConfig::default()
             },
             limit: JOIN_LIMIT,
+            is_rejoinable: false,
             recorder: None,
             wrong: None,
         }
@@ -216,6 +221,25 @@ impl IsonetBuilder {
         IsonetBuilder { recorder: Some(recorder.clone()), ..self }
     }
 
+    /// Lets members that have ended come back ([`rejoin`](IsonetBuilder::rejoin)): this member answers them, on a thread that sleeps otherwise. All members should say so.
+    pub fn rejoinable(self) -> Self {
+        IsonetBuilder { is_rejoinable: true, ..self }
+    }
+
+    /// The program has state beside the variables, which is made by what is executed: `give` gives it, 16 MiB at most, and `take` puts one in place of that. A member that comes
+    /// back takes what another one has given, before anything is executed here; that one gives what it has when the view begins with which the other comes back. Both run on the
+    /// thread that executes isochrons, and must not wait.
+    pub fn state(
+        mut self,
+        give: impl FnMut() -> Vec<u8> + Send + 'static,
+        take: impl FnMut(&[u8]) + Send + 'static,
+    ) -> Self {
+        if !self.program.state.set(Box::new(give), Box::new(take)) {
+            self.note("the state of the program is said twice".to_owned());
+        }
+        self
+    }
+
     fn note(&mut self, text: String) {
         self.wrong.get_or_insert_with(|| Error::new(Code::BadValue, text));
     }
@@ -227,19 +251,40 @@ impl IsonetBuilder {
     /// - [`Code::TimedOut`]: who did not come, or is not linked, is named. [`Code::PeerDied`]: a member has ended meanwhile.
     /// - [`Code::AddressInUse`] and the like: it cannot be listened at the address. The lab's own.
     pub fn join(self) -> Result<Isonet, Error> {
+        self.begin(View(1), None)
+    }
+
+    /// Comes back: this process is the member in place of one that has ended, in the next view, with the values of variables that the view begins with, and what the programs of
+    /// the others have of their [`state`](IsonetBuilder::state). Waits until it is in that view. The process that was the member before is to have ended; who is left is to be
+    /// enough to go on, as where a member ends, and [`rejoinable`](IsonetBuilder::rejoinable).
+    ///
+    /// # Errors
+    /// - [`Code::NoHandler`]: no member is there that lets others come back.
+    /// - [`Code::TimedOut`]: those who are there do not let it in: they are too few, or do not reach it.
+    /// - [`Code::BadValue`]: this process does not share what they do, or takes no state and they gave some. [`Code::TooLarge`]: the state of the program is too long.
+    /// - Otherwise as [`join`](IsonetBuilder::join).
+    pub fn rejoin(self) -> Result<Isonet, Error> {
+        self.begin(OUTSIDE, Some(life::incarnation().0))
+    }
+
+    fn begin(self, view: View, joins: Option<u64>) -> Result<Isonet, Error> {
         let until = Instant::now() + self.limit;
         if let Some(wrong) = self.wrong {
             return Err(wrong);
         }
         let (me, members) = part_of(self.member)?;
         let isonet = shared(members, &self.variables, self.delivery)?;
-        let config =
-            IsotachConfig { me: NodeId(me), view: View(1), isonet, keeps_witness: self.keeps_witness };
+        let (keeps_witness, shares) = (self.keeps_witness, meeting::describe(&isonet));
+        let config = IsotachConfig { me: NodeId(me), view, isonet, joins, keeps_witness };
         let places = Places::listen(self.listens_at)?;
         let meeting = Meeting { lab: &self.lab, name: &self.name, me, members, until };
-        let met = meeting.hold(&meeting::describe(&config.isonet), &places)?;
+        let met = match joins {
+            None => meeting.hold(&shares, &places)?,
+            Some(_) => meeting.find(&shares, &places)?,
+        };
+        let doors = self.is_rejoinable.then(|| meeting.open(&shares, &places, met.cluster)).transpose()?;
         let links = Links { met, link: self.link, recorder: self.recorder, until };
-        Host::start(config, self.program, places, links)
+        Host::start(config, self.program, (places, doors), links)
     }
 }
 

@@ -27,8 +27,10 @@ pub struct IsotachConfig {
     pub me: NodeId,
     /// The view that it begins in.
     pub view: View,
-    /// What all members know. Of one switch, whose pulse one of them keeps.
+    /// What all members know, as the isonet began. Of one switch, whose pulse one of them keeps.
     pub isonet: Arc<Isonet>,
+    /// It is in no view and comes back, as a process of this number ([`NodeConfig::joins`]): not 0.
+    pub joins: Option<u64>,
     /// Whether it keeps what it executed, for a checker.
     pub keeps_witness: bool,
 }
@@ -60,7 +62,8 @@ impl IsotachConfig {
     fn config(&self) -> NodeConfig {
         let callers = Address { node: self.me, port: PORT_CALLERS };
         let config = NodeConfig::new(self.me, callers, self.view, Arc::clone(&self.isonet));
-        NodeConfig { keeps_witness: self.keeps_witness, managers_from: Some(NodeId(0)), ..config }
+        let (keeps_witness, joins) = (self.keeps_witness, self.joins);
+        NodeConfig { keeps_witness, joins, managers_from: Some(NodeId(0)), ..config }
     }
 }
 
@@ -77,18 +80,19 @@ fn class(kind: Kind) -> Class {
 fn alone() -> IsotachConfig {
     let topology = Topology::lan(NodeId(0), &[NodeId(0)]).expect("it has a node");
     let isonet = Arc::new(Isonet::new(topology, BTreeMap::new()).expect("it has no variable"));
-    IsotachConfig { me: NodeId(0), view: View(1), isonet, keeps_witness: false }
+    IsotachConfig { me: NodeId(0), view: View(1), isonet, joins: None, keeps_witness: false }
 }
 
 fn make(config: &StackConfig) -> Box<dyn Protocol> {
     Box::new(Member::new(config.isotach.clone().unwrap_or_else(alone).config()))
 }
 
-/// Nothing where there is no member. Else node u16, view u32, whether it keeps a witness u8, and the isonet.
+/// Nothing where there is no member. Else node u16, view u32, the number of the process that comes back or 0 u64, whether it keeps a witness u8, and the isonet.
 fn encode(config: &StackConfig, to: &mut Vec<u8>) {
     let Some(isotach) = &config.isotach else { return };
     to.u16(isotach.me.0);
     to.u32(isotach.view.0);
+    to.u64(isotach.joins.unwrap_or_default());
     to.u8(u8::from(isotach.keeps_witness));
     encode_isonet(&isotach.isonet, to);
 }
@@ -98,13 +102,14 @@ fn decode(config: &mut StackConfig, reader: &mut Reader<'_>) -> Result<(), Decod
     if reader.left() == 0 {
         return Ok(());
     }
-    let (me, view) = (NodeId(reader.u16()?), View(reader.u32()?));
+    let (me, view, life) = (NodeId(reader.u16()?), View(reader.u32()?), reader.u64()?);
     let keeps_witness = reader.flag("whether a witness is kept")?;
     let isonet = decode_isonet(reader)?;
     if isonet.topology().switch_of(me).is_none() {
         return Err(reader.invalid("member of an isonet", me.0, 2));
     }
-    config.isotach = Some(IsotachConfig { me, view, isonet, keeps_witness });
+    let joins = (life != 0).then_some(life);
+    config.isotach = Some(IsotachConfig { me, view, isonet, joins, keeps_witness });
     Ok(())
 }
 
@@ -151,7 +156,8 @@ mod tests {
         let variables = [(Variable(3), shape(8, &[0, 2])), (Variable(9), shape(4096, &[1]))];
         let isonet = Isonet::new(topology, variables.into()).expect("it is shared");
         let isonet = Arc::new(isonet.with_delivery(Delivery::Agreed));
-        let isotach = IsotachConfig { me: NodeId(2), view: View(5), isonet, keeps_witness: true };
+        let (me, view) = (NodeId(2), View(5));
+        let isotach = IsotachConfig { me, view, isonet, joins: Some(7), keeps_witness: true };
         StackConfig { isotach: Some(isotach), ..server() }
     }
 

@@ -4,7 +4,7 @@
 //!
 //! | frame | kind | from, to | body |
 //! | --- | --- | --- | --- |
-//! | [`SUBMIT`] | 0 | program, node | operations; answered by `COMPLETED` or `REFUSED` under its token |
+//! | [`SUBMIT`] | 0 | program, node | operations, and, if it may say so, the view u32 that it was put together in: one with messages is refused once somebody has joined behind that; answered by `COMPLETED` or `REFUSED` under its token |
 //! | [`COMPLETED`] | 1 | node, program | place, rank u64, values |
 //! | [`REFUSED`] | 2 | node, program | a [`Refusal`] |
 //! | [`PLAIN`] | 3 | program, node; node, node; node, program | node u16 (program to node: to whom; else: from whom), handler u32, the bytes; answered by `SENT` under its token |

@@ -89,6 +89,12 @@ impl Composer {
         Composer { isonet, me, open: None, reserved: BTreeSet::new() }
     }
 
+    /// What its nodes know.
+    #[must_use]
+    pub fn isonet(&self) -> &Isonet {
+        &self.isonet
+    }
+
     /// Begins an isochron.
     ///
     /// # Errors

@@ -74,6 +74,11 @@ impl Members {
         self.nodes().filter(stays).collect()
     }
 
+    /// Whether nodes have joined behind this view.
+    pub(crate) fn has_grown_since(&self, view: View) -> bool {
+        self.newcomers.values().any(|joined| joined.view > view)
+    }
+
     /// Nodes that are later processes than any that were in this earlier view.
     pub(crate) fn joined_after(&self, view: View) -> BTreeSet<NodeId> {
         self.newcomers.iter().filter(|(_, joined)| joined.view > view).map(|(node, _)| *node).collect()

@@ -39,6 +39,8 @@ pub(super) struct Board {
 struct State {
     /// Who is to be linked to this member and is not.
     awaited: BTreeSet<Address>,
+    /// It comes back, and is in no view so far.
+    is_outside: bool,
     /// Why this member has left by itself, or that it was closed.
     ended: Option<Error>,
     last: u64,
@@ -74,8 +76,17 @@ impl State {
 }
 
 impl Board {
+    /// Of a member that begins once it is linked to these.
     pub(super) fn awaiting(peers: impl IntoIterator<Item = Address>) -> io::Result<Board> {
-        let state = State { awaited: peers.into_iter().collect(), ..State::default() };
+        Board::with(State { awaited: peers.into_iter().collect(), ..State::default() })
+    }
+
+    /// Of one that begins with a later view.
+    pub(super) fn awaiting_view() -> io::Result<Board> {
+        Board::with(State { is_outside: true, ..State::default() })
+    }
+
+    fn with(state: State) -> io::Result<Board> {
         let (changed, poller) = (Condvar::new(), OnceLock::new());
         Ok(Board { maker: Maker::this_process()?, state: Mutex::new(state), changed, poller })
     }
@@ -147,6 +158,11 @@ impl Board {
         self.change(|state| {
             state.awaited.remove(&peer);
         });
+    }
+
+    /// A view has begun.
+    pub(super) fn begun(&self) {
+        self.change(|state| state.is_outside = false);
     }
 
     /// All members want to end.
@@ -248,14 +264,19 @@ impl Board {
         self.until(Instant::now().checked_add(limit), outcome)
     }
 
-    /// Waits until all are linked.
-    pub(super) fn wait_for_links(&self, until: Instant) -> Result<(), Error> {
-        let linked = |state: &mut State| match state.ended.clone() {
+    /// Waits until all are linked, or who comes back is in a view.
+    pub(super) fn wait_for_begin(&self, until: Instant) -> Result<(), Error> {
+        let begun = |state: &mut State| match state.ended.clone() {
             Some(end) => Some(Err(end)),
-            None => state.awaited.is_empty().then_some(Ok(())),
+            None => (state.awaited.is_empty() && !state.is_outside).then_some(Ok(())),
         };
-        self.until(Some(until), linked).unwrap_or_else(|| {
-            let awaited = &self.state().awaited;
+        self.until(Some(until), begun).unwrap_or_else(|| {
+            let state = self.state();
+            if state.is_outside {
+                let text = "the members that are there did not let this one come back in time: can they be reached, and are they enough to go on?";
+                return Err(Error::new(Code::TimedOut, text));
+            }
+            let awaited = &state.awaited;
             let missing: Vec<String> = awaited.iter().map(|peer| format!("member {}", peer.node.0)).collect();
             let text =
                 format!("no link to {}: is it still there, and can it be reached?", missing.join(", "));

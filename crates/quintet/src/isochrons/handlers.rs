@@ -6,12 +6,13 @@ use super::host::Core;
 use super::isochron::Isochron;
 use super::maker::IsochronMaker;
 use super::plain::PlainHandlers;
+use super::state::State;
 use super::views::PresentView;
 use crate::{Code, Error};
 use quintet_contract::{Frame, Input, Outbox, Protocol, Time};
 use quintet_isotach::codec::{
-    AGREED, BEGUN, COMPLETED, Completed, DELIVERED, Delivered, ENDED, LEFT, NextView, PLAIN, Plain, REFUSED,
-    SENT,
+    AGREED, BEGUN, COMPLETED, Completed, DELIVERED, Delivered, ENDED, LEFT, NextMembers, PLAIN,
+    PROGRAM_STATE, Plain, ProgramState, REFUSED, SENT, TAKE_STATE,
 };
 use quintet_isotach::{Place, Refusal, Topology, View};
 use quintet_wire::{Decode, DecodeError};
@@ -71,6 +72,7 @@ pub(super) struct Callers {
     pub(super) plain: PlainHandlers,
     /// Who is told of views that begin.
     pub(super) on_view: Vec<OnView>,
+    pub(super) state: State,
 }
 
 /// What is told of views that begin.
@@ -87,22 +89,34 @@ impl Callers {
                 self.board().answered(frame.token, Ok(Done::Executed(Completed::decode_all(frame.body)?)))
             }
             REFUSED => self.board().answered(frame.token, Err(Refusal::decode_all(frame.body)?)),
-            AGREED => self.agreed(&NextView::decode_all(frame.body)?),
+            AGREED => self.agreed(&NextMembers::decode_all(frame.body)?),
             BEGUN => self.begun(frame.body),
             ENDED => self.core.leave(of_refusal(&Refusal::decode_all(frame.body)?)),
             LEFT => self.board().all_leave(),
             SENT => self.board().answered(frame.token, Ok(Done::Arrived)),
             PLAIN => self.deliver_plain(&Plain::decode_all(frame.body)?),
             DELIVERED => self.deliver(&Delivered::decode_all(frame.body)?),
+            TAKE_STATE => self.give_state(frame.body),
+            PROGRAM_STATE => {
+                let piece = ProgramState::decode_all(frame.body)?;
+                self.state.take(&piece).unwrap_or_else(|error| self.core.leave(error));
+            }
             _ => {}
         }
         Ok(())
     }
 
     /// The next view is agreed on.
-    fn agreed(&self, NextView { view, topology }: &NextView<'_>) {
-        let topology = Topology::parse(topology).expect("this member's own node has written it");
-        self.core.note_view(*view, topology);
+    fn agreed(&self, NextMembers { next, .. }: &NextMembers<'_>) {
+        let topology = Topology::parse(next.topology).expect("this member's own node has written it");
+        self.core.note_view(next.view, topology);
+    }
+
+    /// Somebody comes back with this view, with the state that this program has now.
+    fn give_state(&mut self, body: &[u8]) {
+        let Some(bytes) = body.first_chunk::<4>() else { return };
+        let given = self.state.give(&self.core, View(u32::from_le_bytes(*bytes)));
+        given.unwrap_or_else(|error| self.core.leave(error));
     }
 
     /// It has begun.
@@ -112,6 +126,7 @@ impl Callers {
         for told in &mut self.on_view {
             told(&present);
         }
+        self.board().begun();
     }
 
     fn deliver(&mut self, message: &Delivered<'_>) {

@@ -6,6 +6,8 @@ use super::isochron::Isochron;
 use super::links::{Folder, Links, Places};
 use super::maker::IsochronMaker;
 use super::plain::PlainHandlers;
+use super::rejoining::Doors;
+use super::state::State;
 use super::views::{PresentView, Views};
 use crate::stack::{self, ISOTACH_MEMBER, IsotachConfig, StackConfig, isotach_member};
 use crate::{Code, Error};
@@ -82,13 +84,16 @@ pub(super) struct Program {
     pub(super) observer: Option<Observer>,
     /// Who is told of views that begin.
     pub(super) on_view: Vec<OnView>,
+    pub(super) state: State,
 }
 
-/// The thread of a member.
+/// The threads of a member.
 pub(super) struct Host {
     core: Arc<Core>,
     members: u16,
     thread: Mutex<Option<JoinHandle<()>>>,
+    /// Where those who come back are answered, if they are.
+    doors: Mutex<Option<Doors>>,
     /// Others may dial this member until the end.
     folder: Option<Folder>,
 }
@@ -169,7 +174,7 @@ impl Isonet {
         });
         if waited.is_ok() {
             // All that is for handlers here is on its way to them: the thread ends behind it.
-            self.host.end_thread();
+            self.host.end_threads();
         }
         let left = core.board.end();
         self.host.stop();
@@ -183,42 +188,46 @@ impl Isonet {
 }
 
 impl Host {
-    /// Starts the thread, and waits until all members are linked.
+    /// Starts the thread, and waits until all members are linked, or this one has come back into a view.
     pub(super) fn start(
         config: IsotachConfig,
         program: Program,
-        places: Places,
+        (places, doors): (Places, Option<Doors>),
         links: Links,
     ) -> Result<Isonet, Error> {
         let (isonet, me, until) = (Arc::clone(&config.isonet), config.me, links.until);
-        let members = u16::try_from(links.met.members.len()).expect("there are MAX_MEMBERS at most");
-        let Program { handlers, plain, observer, on_view } = program;
+        let (view, comes_back) = (config.view, config.joins.is_some());
+        let members =
+            u16::try_from(isonet.topology().nodes().count()).expect("there are MAX_MEMBERS at most");
+        let Program { handlers, plain, observer, on_view, state } = program;
         let Places { listener, folder, .. } = places;
         let stack_config = StackConfig { isotach: Some(config), ..links.config() };
         let placed = isotach_member(&stack_config);
         let mut node = links.node(me, listener)?;
-        let board = Board::awaiting(placed.asks.iter().copied())?;
-        links.dial_earlier(&mut node, me);
-        let views = Views::new(View(1), isonet);
+        let board =
+            if comes_back { Board::awaiting_view()? } else { Board::awaiting(placed.asks.iter().copied())? };
+        links.dial(&mut node, me, comes_back);
+        let views = Views::new(view, isonet);
         let core = Arc::new(Core { board, node: node.handle(), me, views, open: Mutex::default() });
         let observed = placed.map(|member| Observed::new(member, Arc::clone(&core), observer));
         let instance = Instance::new(stack::node(me, &stack_config, vec![observed]));
         let instance = links.recorded(instance, me, ISOTACH_MEMBER, &stack_config)?;
-        let callers = Callers { core: Arc::clone(&core), handlers, plain, on_view };
+        let callers = Callers { core: Arc::clone(&core), handlers, plain, on_view, state };
         node.add(PORT_CALLERS, Instance::new(callers));
         node.add(PORT_SESSION, instance);
         let thread = Mutex::new(Some(spawn(node, Arc::clone(&core))?));
-        let host = Host { core, members, thread, folder };
-        host.core.board.wait_for_links(until)?;
+        let host = Host { core, members, thread, doors: Mutex::new(doors), folder };
+        host.core.board.wait_for_begin(until)?;
         Ok(Isonet { host: Arc::new(host) })
     }
 
     fn stop(&self) {
         self.core.board.ended(Error::new(Code::Closed, "this isonet was closed"));
-        self.end_thread();
+        self.end_threads();
     }
 
-    fn end_thread(&self) {
+    fn end_threads(&self) {
+        drop(self.doors.lock().unwrap_or_else(PoisonError::into_inner).take());
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         self.core.node.stop();
         // A handler that drops the last handle is on a thread that ends behind it.
@@ -227,10 +236,11 @@ impl Host {
         }
     }
 
-    /// Lets a forked child have nothing of it: its thread is not there, its locks may be held for good, and its folder is its parent's.
+    /// Lets a forked child have nothing of it: its threads are not there, its locks may be held for good, and its folder is its parent's.
     fn disown(&mut self) {
         let thread = self.thread.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        std::mem::forget((thread, self.folder.take(), Arc::clone(&self.core)));
+        let doors = self.doors.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        std::mem::forget((thread, doors, self.folder.take(), Arc::clone(&self.core)));
     }
 }
 

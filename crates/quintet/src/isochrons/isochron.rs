@@ -41,13 +41,14 @@ pub struct Executed {
     pub values: Vec<Option<Bytes>>,
 }
 
-/// The body of a submission.
-struct Operations<'a>(&'a [Operation]);
+/// The body of a submission: operations, and the view in which they were put together.
+struct Submission<'a>(&'a [Operation], View);
 
-impl Encode for Operations<'_> {
+impl Encode for Submission<'_> {
     fn encode(&self, sink: &mut impl Sink) {
         sink.u16(u16::try_from(self.0.len()).expect("their number was checked"));
         self.0.iter().for_each(|operation| operation.encode(sink));
+        sink.u32(self.1.0);
     }
 }
 
@@ -83,6 +84,13 @@ impl Isochron {
             thread: None,
             is_ended: false,
         }
+    }
+
+    /// The members of the view that it is put together in, ascending. If it has messages and somebody has come back behind that view, it is not executed
+    /// ([`IsonetCause::ViewChanged`](crate::IsonetCause)): so a message to all of these is one to all.
+    #[must_use]
+    pub fn members(&self) -> Vec<u16> {
+        self.checked.isonet().topology().nodes().map(|node| node.0).collect()
     }
 
     /// Sends a message to a handler of a member, this one as well.
@@ -159,7 +167,7 @@ impl Isochron {
             return Err(of_misuse(&Misuse::Empty));
         }
         let token = self.core.board.open()?;
-        let body = encode_to_vec(&Operations(&self.operations)).into();
+        let body = encode_to_vec(&Submission(&self.operations, self.view)).into();
         let frame = OwnedFrame { kind: SUBMIT, token, body, bulk: Bytes::new() };
         self.core.node.send(PORT_CALLERS, PORT_SESSION, frame);
         Ok(PendingIsochron { core: Arc::clone(&self.core), token, view: self.view })
@@ -170,7 +178,7 @@ impl Isochron {
     /// # Errors
     /// - [`Code::BadValue`]: it has no operation, reserves a place twice, or gives a value for none; a handler would wait for itself.
     /// - [`Code::Busy`]: 240 isochrons of this member wait; 256 for one that gives more reserved places their values than it reserves. It had no effect.
-    /// - [`IsonetCause::ViewChanged`](crate::IsonetCause): a member has ended, and the others went on before it was executed, which nobody has done: begin it again.
+    /// - [`IsonetCause::ViewChanged`](crate::IsonetCause): a member has ended, or come back, and the others went on before it was executed, which nobody has done: begin it again.
     /// - The others of [`IsonetCause`](crate::IsonetCause): this member has stopped. It may have been executed.
     /// - [`Code::Closed`]: the isonet was closed.
     pub fn execute(mut self) -> Result<Executed, Error> {

@@ -54,10 +54,11 @@ impl Links {
         Ok(instance.recorded(recorder, sessions_of(id), name, &config))
     }
 
-    /// Each member dials those before it.
-    pub(super) fn dial_earlier(&self, node: &mut Node, me: NodeId) {
-        for (peer, address) in (0..me.0).map(NodeId).zip(&self.met.members) {
-            node.dial(peer, &PORTS, self.redial(address));
+    /// Each member dials those before it; one that comes back, all: nobody else knows where it is.
+    pub(super) fn dial(&self, node: &mut Node, me: NodeId, comes_back: bool) {
+        let others = self.met.members.iter().filter(|(member, _)| **member != me.0);
+        for (member, address) in others.filter(|(member, _)| comes_back || **member < me.0) {
+            node.dial(NodeId(*member), &PORTS, self.redial(address));
         }
     }
 

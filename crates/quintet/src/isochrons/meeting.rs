@@ -35,18 +35,18 @@ pub(super) struct Meeting<'a> {
 pub(super) struct Met {
     /// The number of this isonet alone: members of another one, of the same name say, are refused.
     pub(super) cluster: u128,
-    /// Where each member listens.
-    pub(super) members: Vec<LinkAddress>,
+    /// Where each member listens, of those that are there.
+    pub(super) members: BTreeMap<u16, LinkAddress>,
 }
 
 /// What a member says of itself.
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Hello {
+pub(super) struct Hello {
     me: u16,
     members: u16,
     /// Which life of which machine it is on.
     machine: String,
-    address: LinkAddress,
+    pub(super) address: LinkAddress,
     shares: String,
 }
 
@@ -71,21 +71,25 @@ pub(super) fn describe(isonet: &Isonet) -> String {
 impl Meeting<'_> {
     /// Waits until all are there.
     pub(super) fn hold(&self, shares: &str, places: &Places) -> Result<Met, Error> {
-        let hello = Hello {
+        let hello = self.hello(shares, places);
+        if self.me == 0 { self.receive(&hello) } else { self.call(&hello, places) }
+    }
+
+    pub(super) fn hello(&self, shares: &str, places: &Places) -> Hello {
+        Hello {
             me: self.me,
             members: self.members,
             machine: this_machine(),
             address: places.address(),
             shares: shares.to_owned(),
-        };
-        if self.me == 0 { self.receive(&hello) } else { self.call(&hello, places) }
+        }
     }
 
-    fn handler_name(&self) -> String {
+    pub(super) fn handler_name(&self) -> String {
         format!("{PREFIX}{}", self.name)
     }
 
-    fn left(&self) -> Duration {
+    pub(super) fn left(&self) -> Duration {
         self.until.saturating_duration_since(Instant::now())
     }
 
@@ -106,7 +110,8 @@ impl Meeting<'_> {
         }
         let (calls, hellos): (Vec<Call>, Vec<Hello>) = here.into_values().unzip();
         let all = core::iter::once(mine).chain(&hellos);
-        let met = Met { cluster: chosen(), members: all.map(|hello| hello.address.clone()).collect() };
+        let members = all.map(|hello| (hello.me, hello.address.clone())).collect();
+        let met = Met { cluster: chosen(), members };
         calls.into_iter().try_for_each(|call| call.reply(met.to_text()))?;
         handler.leave()?;
         Ok(met)
@@ -164,7 +169,8 @@ impl Meeting<'_> {
             _ => error,
         })?;
         let reply = first.call_within(mine.to_text(), self.left() + GRACE)?;
-        Met::from_text(&reply, self.members, places)
+        let all: Vec<u16> = (0..self.members).collect();
+        Met::from_text(&reply, &all, places)
     }
 }
 
@@ -179,7 +185,7 @@ fn this_machine() -> String {
     said.unwrap_or_default().trim().to_owned()
 }
 
-fn refused(error: &Error) -> String {
+pub(super) fn refused(error: &Error) -> String {
     join(&["refused", error.code().name(), error.text()])
 }
 
@@ -203,12 +209,12 @@ fn number<T: core::str::FromStr>(text: &str) -> Result<T, Error> {
 }
 
 impl Hello {
-    fn to_text(&self) -> String {
+    pub(super) fn to_text(&self) -> String {
         let (me, members) = (self.me.to_string(), self.members.to_string());
         join(&[VERSION, &me, &members, &self.machine, &self.address.to_string(), &self.shares])
     }
 
-    fn from_text(bytes: &[u8]) -> Result<Hello, Error> {
+    pub(super) fn from_text(bytes: &[u8]) -> Result<Hello, Error> {
         let fields = fields(bytes)?;
         let [VERSION, me, members, machine, address, shares] = fields[..] else {
             return Err(unreadable());
@@ -222,25 +228,25 @@ impl Hello {
         })
     }
 
-    /// Whether the first member can be in one isonet with this one.
-    fn fits(&self, first: &Hello) -> Result<(), Error> {
+    /// Whether another member, which is there, can be in one isonet with this one.
+    pub(super) fn fits(&self, there: &Hello) -> Result<(), Error> {
         let bad = |text: String| Err(Error::new(Code::BadValue, text));
-        let me = self.me;
-        if self.members != first.members || me == 0 || me >= first.members {
-            let (said, members) = (self.members, first.members);
-            return bad(format!("there is a member {me} of {said}, and member 0 is one of {members}"));
+        let (me, other) = (self.me, there.me);
+        if self.members != there.members || me == other || me >= there.members {
+            let (said, members) = (self.members, there.members);
+            return bad(format!("there is a member {me} of {said}, and member {other} is one of {members}"));
         }
-        if self.shares != first.shares {
-            let (here, there) = first_difference(&first.shares, &self.shares);
+        if self.shares != there.shares {
+            let (here, elsewhere) = first_difference(&there.shares, &self.shares);
             return bad(format!(
-                "members do not share the same: member 0 says {here:?}, member {me} {there:?}"
+                "members do not share the same: member {other} says {here:?}, member {me} {elsewhere:?}"
             ));
         }
         let is_local = matches!(self.address, LinkAddress::SharedMemory(_) | LinkAddress::Unix(_));
-        if is_local && self.machine != first.machine {
+        if is_local && self.machine != there.machine {
             let address = &self.address;
             return bad(format!(
-                "member {me} is on another machine than member 0 and listens at {address}: have each listen where the others reach it (`listen_at`, tls:HOST:PORT)"
+                "member {me} is on another machine than member {other} and listens at {address}: have each listen where the others reach it (`listen_at`, tls:HOST:PORT)"
             ));
         }
         Ok(())
@@ -259,25 +265,27 @@ fn first_difference<'a>(one: &'a str, other: &'a str) -> (&'a str, &'a str) {
 }
 
 impl Met {
-    fn to_text(&self) -> String {
+    pub(super) fn to_text(&self) -> String {
         let cluster = self.cluster.to_string();
-        let addresses: Vec<String> = self.members.iter().map(LinkAddress::to_string).collect();
+        let addresses: Vec<String> = self.members.values().map(LinkAddress::to_string).collect();
         let fields = ["welcome", &cluster].into_iter().chain(addresses.iter().map(String::as_str));
         join(&fields.collect::<Vec<_>>())
     }
 
-    fn from_text(bytes: &[u8], members: u16, places: &Places) -> Result<Met, Error> {
+    /// What these members were said to be.
+    pub(super) fn from_text(bytes: &[u8], members: &[u16], places: &Places) -> Result<Met, Error> {
         let fields = fields(bytes)?;
         if let ["refused", code, text] = fields[..] {
             let code = Code::ALL.iter().find(|known| known.name() == code).ok_or_else(unreadable)?;
             return Err(Error::new(*code, text));
         }
         let ["welcome", cluster, addresses @ ..] = &fields[..] else { return Err(unreadable()) };
-        if addresses.len() != usize::from(members) {
+        if addresses.len() != members.len() {
             return Err(unreadable());
         }
         let address = |text: &&str| number::<LinkAddress>(text).map(|address| places.identified(address));
-        let members = addresses.iter().map(address).collect::<Result<_, _>>()?;
+        let addresses = addresses.iter().map(address).collect::<Result<Vec<_>, _>>()?;
+        let members = members.iter().copied().zip(addresses).collect();
         Ok(Met { cluster: number(cluster)?, members })
     }
 }

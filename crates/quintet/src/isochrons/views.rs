@@ -20,6 +20,9 @@ impl PresentView {
     }
 }
 
+/// The view of a member that is in none, and comes back.
+pub(super) const OUTSIDE: View = View(0);
+
 /// All views so far.
 pub(super) struct Views {
     first: (View, Arc<Isonet>),
@@ -64,15 +67,19 @@ impl Views {
 }
 
 impl Core {
-    /// A view was agreed on.
+    /// A view was agreed on. Who comes back has copies of variables again, so that it is looked at what the isonet began with.
     pub(super) fn note_view(&self, view: View, topology: Topology) {
-        let isonet = Arc::new(self.present().1.among(topology));
+        let isonet = Arc::new(self.views.first().1.among(topology));
         self.views.state().all.insert(view, isonet);
     }
 
     /// A view has begun.
     pub(super) fn begin(&self, view: View) -> PresentView {
-        self.views.state().present = view;
+        let mut state = self.views.state();
+        state.present = view;
+        // What this member knew of the isonet while it was in none.
+        state.all.remove(&OUTSIDE);
+        drop(state);
         PresentView::of(&self.present())
     }
 }

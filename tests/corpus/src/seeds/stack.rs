@@ -26,6 +26,7 @@ fn isonet(server: &StackConfig) -> Vec<u8> {
     let topology = Topology::lan(NodeId(0), &[NodeId(0), NodeId(1)]).expect("it has nodes");
     let shape = Shape { bytes: 8, copies: [NodeId(0), NodeId(1)].into() };
     let isonet = Arc::new(Isonet::new(topology, [(Variable(3), shape)].into()).expect("it is shared"));
-    let member = IsotachConfig { me: NodeId(1), view: View(1), isonet, keeps_witness: false };
+    let (me, view) = (NodeId(1), View(1));
+    let member = IsotachConfig { me, view, isonet, joins: None, keeps_witness: false };
     StackConfig { isotach: Some(member), ..server.clone() }.to_bytes()
 }

@@ -8,11 +8,11 @@ use crate::defect::seeded;
 use crate::isochron::{Operation, check};
 use crate::isonet::Variable;
 use crate::limits::{KEPT_FOR_VALUES, MAX_RANKS_APART, MAX_UNEXECUTED};
-use crate::logical_time::{Place, Rank};
+use crate::logical_time::{Place, Rank, View};
 use crate::witness::{Reads, Witnessed};
 use quintet_contract::{Address, Frame, NodeId, Token};
 use quintet_wire::registry::PORT_ISOTACH;
-use quintet_wire::{Reader, encode_to_vec};
+use quintet_wire::{DecodeError, Reader, encode_to_vec};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What one node does of an isochron: its operations, and which of the isochron's reads its own are.
@@ -101,6 +101,15 @@ impl Own {
     }
 }
 
+/// The operations of an isochron, and the view that it was put together in, if its program says so.
+fn read_submission(body: &[u8]) -> Result<(Vec<Operation>, Option<View>), DecodeError> {
+    let mut reader = Reader::new(body);
+    let operations = read_operations(&mut reader)?;
+    let view = if reader.left() > 0 { Some(View(reader.u32()?)) } else { None };
+    reader.finish()?;
+    Ok((operations, view))
+}
+
 impl Node {
     /// The program's isochron.
     ///
@@ -134,9 +143,13 @@ impl Node {
         if let Some(view) = self.next() {
             return Err(Refusal::ViewChanged(view));
         }
-        let mut reader = Reader::new(frame.body);
-        let read = read_operations(&mut reader).and_then(|operations| reader.finish().map(|()| operations));
-        let operations = read.map_err(|error| Refusal::Misuse(error.to_string()))?;
+        let (operations, view) =
+            read_submission(frame.body).map_err(|error| Refusal::Misuse(error.to_string()))?;
+        let has_messages = operations.iter().any(|operation| matches!(operation, Operation::Send { .. }));
+        if has_messages && view.is_some_and(|view| self.joins.members.has_grown_since(view)) {
+            // What was to go to all would go to all but who has joined.
+            return Err(Refusal::ViewChanged(self.fence.view));
+        }
         let reserved = check(&self.config.isonet, &operations, &self.reserved)
             .map_err(|misuse| Refusal::of_misuse(&misuse))?;
         let oldest = self.own.keys().next().unwrap_or(&self.rank);

@@ -29,6 +29,10 @@ pub(crate) struct Wanted {
     silence: Option<f64>,
     max_events: usize,
     max_event_bytes: usize,
+    rejoinable: bool,
+    rejoin: bool,
+    /// What gives the program's state, and what takes it.
+    state: Option<(Py<PyAny>, Py<PyAny>)>,
 }
 
 /// What the handlers and the handles of a member share.
@@ -94,7 +98,16 @@ pub(crate) fn join(py: Python<'_>, connection: &Arc<Connection>, wanted: Wanted)
         let events = Arc::clone(&events);
         builder = builder.observe(move |performed| events.put(performed));
     }
-    let isonet = in_a_thread(py, "quintet-join", move || builder.join())?;
+    if wanted.rejoinable {
+        builder = builder.rejoinable();
+    }
+    if let Some((give, take)) = wanted.state {
+        let [giving, taking] = [(); 2].map(|()| Arc::clone(&program));
+        builder =
+            builder.state(move || giving.give_state(&give), move |bytes| taking.take_state(&take, bytes));
+    }
+    let join = if wanted.rejoin { quintet::IsonetBuilder::rejoin } else { quintet::IsonetBuilder::join };
+    let isonet = in_a_thread(py, "quintet-join", move || join(builder))?;
     let (maker, member, members) = (isonet.maker(), isonet.member(), isonet.members());
     let ended = Arc::clone(&events);
     py.detach(|| maker.notify_end(Box::new(move || ended.end())));
@@ -120,6 +133,28 @@ impl Program {
             Some(Err(why)) => received.leave(why),
             None => received.leave(Error::new(Code::Closed, "this program has ended")),
         }
+    }
+
+    fn give_state(&self, give: &Py<PyAny>) -> Result<Vec<u8>, Error> {
+        self.about_state("give its state", |py| give.call0(py)?.extract(py))
+    }
+
+    fn take_state(&self, take: &Py<PyAny>, bytes: &[u8]) -> Result<(), Error> {
+        self.about_state("take a state", |py| take.call1(py, (PyBytes::new(py, bytes),)).map(drop))
+    }
+
+    /// Has the program do something about its state. What it raises ends this member: it is not where the others are.
+    fn about_state<T>(&self, what: &str, does: impl FnOnce(Python<'_>) -> PyResult<T>) -> Result<T, Error> {
+        let done = Python::try_attach(|py| {
+            does(py).map_err(|raised| {
+                let text = format!(
+                    "the program of this member was to {what}, and raised {raised}: it has left its isonet"
+                );
+                *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(raised);
+                Error::new(Code::TaskFailed, text)
+            })
+        });
+        done.unwrap_or_else(|| Err(Error::new(Code::Closed, "this program has ended")))
     }
 
     fn locked_running(&self) -> MutexGuard<'_, Option<(String, Instant)>> {

@@ -395,3 +395,68 @@ def test_ctrl_c_ends_a_wait_and_what_was_reserved_is_given_back():
         assert program.stdout.readline() == "interrupted\n"
     assert program.stdout.readline() == "True\n"
     assert program.wait(WITHIN_S) == 0
+
+
+class Book:
+    """A state machine: what was entered, in the one order."""
+
+    def __init__(self):
+        self.entered = []
+
+    def enter(self, message):
+        self.entered.append(message.data.decode())
+
+    def give(self):
+        return "\n".join(self.entered).encode()
+
+    def take(self, state):
+        self.entered = state.decode().split("\n") if state else []
+
+    def said(self, me, of=3, **more):
+        own = dict(variables=[X], handlers={"enter": self.enter}, state=(self.give, self.take), rejoinable=True, limit=WITHIN_S)
+        return dict(member=(me, of), **own, **more)
+
+
+def test_a_member_that_left_comes_back_with_the_variables_and_the_state_of_the_others(lab):
+    books, isonets = [Book() for _ in range(3)], [None] * 3
+
+    def join(me):
+        isonets[me] = lab.isochrons("test", **books[me].said(me)).join()
+
+    joining = [threading.Thread(target=join, args=(me,)) for me in range(3)]
+    for thread in joining:
+        thread.start()
+    for thread in joining:
+        thread.join(WITHIN_S)
+
+    def enter(isonet, text, value):
+        while True:
+            try:
+                with isonet.isochron() as i:
+                    i.send_all("enter", text)
+                    i.write(X, value)
+                return
+            except quintet.ViewChanged:
+                continue
+
+    enter(isonets[0], b"all are there", 1)
+    isonets[1].leave()
+    enter(isonets[2], b"without the second", 2)
+    books[1] = Book()
+    isonets[1] = lab.isochrons("test", **books[1].said(1, rejoin=True)).join()
+    assert isonets[1].view.members == (0, 1, 2)
+    assert books[1].entered == ["all are there", "without the second"] and isonets[1].read(X) == 2
+    enter(isonets[1], b"it is back", 3)
+    closing = [threading.Thread(target=isonet.close) for isonet in isonets]
+    for thread in closing:
+        thread.start()
+    for thread in closing:
+        thread.join(WITHIN_S)
+    assert [book.entered for book in books] == [["all are there", "without the second", "it is back"]] * 3
+
+
+def test_who_cannot_come_back_is_told_why(lab):
+    with pytest.raises(quintet.NoHandler, match="lets others come back"):
+        lab.isochrons("test", **Book().said(1, rejoin=True)).join()
+    with pytest.raises(quintet.BadValue, match="two functions"):
+        lab.isochrons("test", member=(0, 1), state=(print, None))

@@ -228,11 +228,11 @@ impl IsonetBuilder {
 
     /// The program has state beside the variables, which is made by what is executed: `give` gives it, 16 MiB at most, and `take` puts one in place of that. A member that comes
     /// back takes what another one has given, before anything is executed here; that one gives what it has when the view begins with which the other comes back. Both run on the
-    /// thread that executes isochrons, and must not wait.
+    /// thread that executes isochrons, and must not wait. What either of them returns as an error ends its member.
     pub fn state(
         mut self,
-        give: impl FnMut() -> Vec<u8> + Send + 'static,
-        take: impl FnMut(&[u8]) + Send + 'static,
+        give: impl FnMut() -> Result<Vec<u8>, Error> + Send + 'static,
+        take: impl FnMut(&[u8]) -> Result<(), Error> + Send + 'static,
     ) -> Self {
         if !self.program.state.set(Box::new(give), Box::new(take)) {
             self.note("the state of the program is said twice".to_owned());

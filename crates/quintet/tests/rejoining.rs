@@ -40,8 +40,11 @@ impl Job {
         self.without_state(me)
             .handler(ENTER, move |message| entered.lock().unwrap().extend_from_slice(message.bytes))
             .state(
-                move || given.lock().unwrap().clone(),
-                move |bytes| *taken.lock().unwrap() = bytes.to_vec(),
+                move || Ok(given.lock().unwrap().clone()),
+                move |bytes| {
+                    *taken.lock().unwrap() = bytes.to_vec();
+                    Ok(())
+                },
             )
     }
 
@@ -181,4 +184,26 @@ fn who_cannot_come_back_is_told_why_and_the_others_go_on() {
     let back = job.member(1, &books[1]).rejoin().unwrap();
     assert_eq!(*books[1].lock().unwrap(), [5, 6, 6]);
     assert_eq!(read(&back, AT_TWO), [6]);
+}
+
+#[test]
+fn what_was_for_all_and_is_not_any_more_is_not_executed_when_somebody_has_come_back() {
+    let job = Job::new();
+    let mut books: Vec<Book> = (0..MEMBERS).map(|_| Book::default()).collect();
+    let mut members = job.join_all(&books);
+    drop(members[1].take());
+    let first = members[0].as_ref().unwrap();
+    wait_for_view(first, &[0, 2]);
+    let [mut for_all, mut of_values] = [(); 2].map(|()| first.maker().isochron().unwrap());
+    assert_eq!(for_all.members(), [0, 2]);
+    for_all.members().iter().for_each(|to| for_all.send(*to, ENTER, vec![1]).unwrap());
+    of_values.write(AT_TWO, vec![2]).unwrap();
+    books[1] = Book::default();
+    let back = job.member(1, &books[1]).rejoin().unwrap();
+    wait_for_view(first, &[0, 1, 2]);
+    let error = for_all.execute().unwrap_err();
+    assert_eq!(error.cause(), &Cause::Isonet(IsonetCause::ViewChanged), "{error}");
+    of_values.execute().unwrap();
+    assert_eq!(read(&back, AT_TWO), [2], "what has no message is for all copies that there are");
+    assert!(books.iter().all(|book| book.lock().unwrap().is_empty()));
 }

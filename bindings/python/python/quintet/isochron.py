@@ -62,8 +62,8 @@ class Part:
         self._native.send(member, handler_number(handler), bytes(data))
 
     def send_all(self, handler: int | str, data: Data = b"") -> None:
-        """Sends it to every member, this one as well."""
-        for member in range(self._shape.members):
+        """Sends it to every member of the present view, this one as well. Where somebody has come back behind that view, nothing of the isochron is executed: ViewChanged."""
+        for member in self._native.members():
             self.send(member, handler, data)
 
     def read(self, variable: Variable) -> Read:

@@ -270,6 +270,9 @@ class Isochrons:
         silence: float | None = None,
         max_events: int = MAX_EVENTS,
         max_event_bytes: int = MAX_EVENT_BYTES,
+        rejoinable: bool = False,
+        rejoin: bool = False,
+        state: tuple[Callable[[], bytes], Callable[[bytes], object]] | None = None,
     ) -> Isochrons:
         """What this process says of an isonet.
 
@@ -278,16 +281,19 @@ class Isochrons:
         `agreed`: isochrons get their place before all receivers have their parts (`Delivery::Agreed`). `listen_at`: where the others reach this member, for several
         machines. `limit`: so many seconds it waits for the others, 30 without it. `silence`: one of which nothing is heard for so many seconds, 1 without it, is lost to
         the others; a handler that computes for so long is not heard. `max_events`, `max_event_bytes`: so many are kept for `events()`.
+        `rejoinable`: members that have ended may come back; all members say so. `rejoin`: this process comes back, as the member in place of one that has ended. `state`: a function
+        that gives the program's state as bytes, 16 MiB at most, and one that takes it in place of what the program has, as one that comes back does before its handlers have
+        anything; both run on the thread that executes isochrons.
         """
         return type(self)(
-            wanted(self._wanted.lab, name, variables, handlers, member, agreed, listen_at, limit, silence, max_events, max_event_bytes)
+            wanted(self._wanted.lab, name, variables, handlers, member, agreed, listen_at, limit, silence, max_events, max_event_bytes, rejoinable, rejoin, state)
         )
 
     def join(self) -> Isonet:
-        """Joins: waits until all members are there and linked to each other.
+        """Joins: waits until all members are there and linked to each other; with `rejoin`, until this one is in a view again.
 
         Raises BadValue: there is no such member or copy, or the members do not say the same; TimedOut names who did not come; PeerDied: a member has ended
-        meanwhile; AddressInUse and its kin.
+        meanwhile; NoHandler: nobody is there who lets it come back; AddressInUse and its kin.
         """
         return Isonet(self._wanted, self._wanted.join())
 
@@ -308,7 +314,7 @@ def wanted(lab: _native.Lab, name: str, variables: Any, handlers: Any, *rest: An
 
 def of_lab(lab: _native.Lab) -> Isochrons:
     """What `Lab.isochrons` is."""
-    plain = wanted(lab, "isochrons", (), (), None, False, None, None, None, MAX_EVENTS, MAX_EVENT_BYTES)
+    plain = wanted(lab, "isochrons", (), (), None, False, None, None, None, MAX_EVENTS, MAX_EVENT_BYTES, False, False, None)
     return Isochrons(plain)
 
 

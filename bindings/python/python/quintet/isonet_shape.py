@@ -113,8 +113,13 @@ class Wanted:
     silence: float | None
     max_events: int
     max_event_bytes: int
+    rejoinable: bool
+    rejoin: bool
+    state: tuple[Callable[[], bytes], Callable[[bytes], object]] | None
 
     def __post_init__(self) -> None:
+        if self.state is not None and not (len(self.state) == 2 and all(map(callable, self.state))):
+            raise BadValue(Code.BadValue, "state is two functions: one gives the program's state as bytes, and one takes it")
         if self.max_events < 0 or self.max_event_bytes < 0:
             raise BadValue(Code.BadValue, "max_events and max_event_bytes are 0 or more")
 

@@ -10,9 +10,9 @@ use quintet_wire::encode_to_vec;
 use quintet_wire::registry::{PORT_CALLERS, PORT_SESSION};
 
 /// Gives the state that the program has.
-type Give = Box<dyn FnMut() -> Vec<u8> + Send>;
+type Give = Box<dyn FnMut() -> Result<Vec<u8>, Error> + Send>;
 /// Takes one in place of what the program begins with.
-type Take = Box<dyn FnMut(&[u8]) + Send>;
+type Take = Box<dyn FnMut(&[u8]) -> Result<(), Error> + Send>;
 
 /// What a program does about its state.
 #[derive(Default)]
@@ -31,9 +31,9 @@ impl State {
     /// Gives the member's node the state that the program has now, for who comes back with this view.
     ///
     /// # Errors
-    /// [`Code::TooLarge`]: there is too much of it.
+    /// [`Code::TooLarge`]: there is too much of it. The program's own.
     pub(super) fn give(&mut self, core: &Core, view: View) -> Result<(), Error> {
-        let bytes = self.ways.as_mut().map_or_else(Vec::new, |(give, _)| give());
+        let bytes = self.ways.as_mut().map_or_else(|| Ok(Vec::new()), |(give, _)| give())?;
         if bytes.len() > MAX_PROGRAM_STATE_BYTES {
             let text = format!(
                 "the state of the program has {} bytes, and may have {MAX_PROGRAM_STATE_BYTES}: this member has left",
@@ -57,7 +57,7 @@ impl State {
     /// A piece of another one's state, which the protocol bounds.
     ///
     /// # Errors
-    /// [`Code::BadValue`]: there is some, and the program takes none.
+    /// [`Code::BadValue`]: there is some, and the program takes none. The program's own.
     pub(super) fn take(&mut self, piece: &ProgramState<'_>) -> Result<(), Error> {
         self.came.extend_from_slice(piece.bytes);
         if !piece.is_complete {
@@ -66,15 +66,14 @@ impl State {
         let came = core::mem::take(&mut self.came);
         match &mut self.ways {
             Some((_, take)) => take(&came),
-            None if came.is_empty() => {}
+            None if came.is_empty() => Ok(()),
             None => {
                 let text = format!(
                     "the others have given the state of their programs, {} bytes, and this one takes none: say `state` before it comes back",
                     came.len()
                 );
-                return Err(Error::new(Code::BadValue, text));
+                Err(Error::new(Code::BadValue, text))
             }
         }
-        Ok(())
     }
 }

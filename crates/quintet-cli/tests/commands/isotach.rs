@@ -39,6 +39,15 @@ fn philosophers_go_on_without_one_that_is_killed_also_where_the_token_manager_is
     }
 }
 
+#[test]
+fn a_philosopher_that_was_killed_comes_back_also_the_one_that_keeps_the_pulse() {
+    for lost in 0..2 {
+        let found = dine("3", "0.2", &["--silence", "60", "--kill-one", &lost.to_string(), "--come-back"]);
+        went_on_without(&found, lost);
+        assert!(found["meals_back"].as_u64().is_some_and(|meals| meals > 0), "{found}");
+    }
+}
+
 /// How often `make kill` kills or stops one: `QUINTET_KILLS` times.
 #[test]
 #[ignore = "takes minutes: make kill"]

@@ -35,6 +35,9 @@ pub(super) struct Arguments {
     /// Kill one in the middle, the last or the one of this number: the others go on
     #[arg(long, value_name = "N", num_args = 0..=1)]
     kill_one: Option<Option<u16>>,
+    /// Have another process come back in place of the one that was killed
+    #[arg(long, requires = "kill_one")]
+    come_back: bool,
     /// Stop one instead until the others go on without it (SIGSTOP, a second), and wake it: it is told
     #[arg(long, value_name = "N", num_args = 0..=1, conflicts_with = "kill_one")]
     stop_one: Option<Option<u16>>,
@@ -108,7 +111,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     on_interrupt(move |_| drop(enough.send(Event::Enough)))?;
     let philosophers = (0..arguments.number).map(|member| {
         let at = server.addresses()[0].to_string();
-        Ok((member, start(member, arguments, &at, &tell)?))
+        Ok((member, start(member, arguments, &at, (&tell, false))?))
     });
     let philosophers = philosophers.collect::<Result<_, Error>>()?;
     let is_shown = !arguments.json;
@@ -121,6 +124,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     };
     table.dine(time / 2)?;
     let told = table.lose(loss)?;
+    if arguments.come_back {
+        table.wait_for_end_of(loss.member)?;
+        let at = server.addresses()[0].to_string();
+        table.philosophers.insert(loss.member, start(loss.member, arguments, &at, (&tell, true))?);
+    }
     table.dine(time / 2)?;
     table.end()?;
     table.conclude(arguments, Some((loss, told)))
@@ -151,12 +159,13 @@ fn start(
     member: u16,
     arguments: &Arguments,
     at: &str,
-    tell: &Sender<Event>,
+    (tell, comes_back): (&Sender<Event>, bool),
 ) -> Result<(Companion, Option<ChildStdin>), Error> {
     let (number, of, silence) =
         (member.to_string(), arguments.number.to_string(), arguments.silence.to_string());
     let words = ["philosopher", "--at", at, "--member", &number, "--of", &of, "--silence", &silence];
-    let mut companion = Companion::start_listening(words.map(OsString::from))?;
+    let rejoin = comes_back.then_some("--rejoin");
+    let mut companion = Companion::start_listening(words.into_iter().chain(rejoin).map(OsString::from))?;
     let output = companion.output().expect("it is given once");
     let tell = tell.clone();
     std::thread::spawn(move || {
@@ -281,7 +290,8 @@ impl Table {
         let said = core::mem::take(&mut self.heard.said);
         let isochrons =
             said.values().flatten().filter(|done| matches!(done, Witnessed::Completed { .. })).count();
-        let gone = lost.iter().map(|(loss, _)| NodeId(loss.member)).collect();
+        let is_gone = !arguments.come_back;
+        let gone = lost.iter().filter(|_| is_gone).map(|(loss, _)| NodeId(loss.member)).collect();
         let run = Run { said, views: views(arguments.number, &self.heard.views)?, gone, has_ended: true };
         if let Err(violation) = check(&run) {
             return Err(Error::new(Code::Mismatch, format!("the order is not one: {violation}")));
@@ -292,13 +302,14 @@ impl Table {
             told,
             stall_ms: self.heard.stall_ms,
             meals: self.heard.meals_since(),
+            back: self.heard.meals.get(&loss.member).copied().filter(|_| arguments.come_back),
         });
         if arguments.json {
             let object = json!({
                 "philosophers": arguments.number, "meals": meals, "isochrons": isochrons, "pulse": self.heard.pulse, "one_order": true,
                 "lost": lost.as_ref().map(|lost| lost.loss.member), "stall_ms": lost.as_ref().map(|lost| lost.stall_ms),
                 "meals_after": lost.as_ref().map(|lost| lost.meals), "told": lost.as_ref().and_then(|lost| lost.told.as_deref()),
-                "repaired": self.heard.repaired,
+                "repaired": self.heard.repaired, "meals_back": lost.as_ref().and_then(|lost| lost.back),
             });
             print_json(&object)?;
             return Ok(ExitCode::SUCCESS);
@@ -313,6 +324,14 @@ impl Table {
             "the order is one: all that they did was done again in it, and each read gave what was written last",
         )?;
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// Waits until the process of one has told all that it tells: then another one may take its place.
+    fn wait_for_end_of(&mut self, member: u16) -> Result<(), Error> {
+        self.hear_until(|heard, _| heard.gone.contains(&member))?;
+        self.heard.gone.remove(&member);
+        self.heard.meals.remove(&member);
+        Ok(())
     }
 
     /// Kills one, or stops it, and waits until all others go on. Who was stopped goes on then: what it is told.
@@ -365,15 +384,20 @@ struct Lost {
     stall_ms: f64,
     /// Of those who are left, since.
     meals: u64,
+    /// Of the process that came back in its place.
+    back: Option<u64>,
 }
 
 impl Lost {
     fn print(&self, repaired: u64) -> Result<(), Error> {
-        let Lost { loss: Loss { member, is_stopped }, told, stall_ms, meals } = self;
+        let Lost { loss: Loss { member, is_stopped }, told, stall_ms, meals, back } = self;
         let what = if *is_stopped { "stopped" } else { "killed" };
         print_line(format_args!(
             "philosopher {member} was {what}: the others stood still for {stall_ms:.1} ms at most, and had {meals} meals since; {repaired} forks without a value were laid down anew"
         ))?;
+        back.iter().try_for_each(|meals| {
+            print_line(format_args!("philosopher {member} came back, and had {meals} meals")).map(drop)
+        })?;
         told.iter().try_for_each(|told| {
             print_line(format_args!("philosopher {member} woke up and was told: {told}")).map(drop)
         })

@@ -36,6 +36,9 @@ pub(crate) struct SideArguments {
     /// How long nothing may be heard of another one, in seconds
     #[arg(long)]
     silence: f64,
+    /// It takes the place of one that has ended
+    #[arg(long)]
+    rejoin: bool,
 }
 
 /// The forks of a philosopher: the one behind it, which it shares with the philosopher before it, comes second.
@@ -55,11 +58,10 @@ impl SideArguments {
         let silence = Duration::try_from_secs_f64(self.silence)
             .map_err(|error| Error::new(Code::BadValue, format!("--silence: {error}")))?;
         let builder = lab.isochrons(TABLE).member(self.member, self.of).silence_limit(silence).keep_witness();
-        let table = (0..self.of)
-            .fold(builder, |builder, fork| {
-                builder.variable_at(Variable(fork.into()), FORK_BYTES, &copies_of(fork, self.of))
-            })
-            .join()?;
+        let builder = (0..self.of).fold(builder.rejoinable(), |builder, fork| {
+            builder.variable_at(Variable(fork.into()), FORK_BYTES, &copies_of(fork, self.of))
+        });
+        let table = if self.rejoin { builder.rejoin()? } else { builder.join()? };
         let dined = self.dine(&table, &is_over).and_then(|dinner| {
             table.close()?;
             Ok(dinner)

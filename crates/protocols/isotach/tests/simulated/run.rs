@@ -61,6 +61,7 @@ impl World {
 
     /// Takes steps, and lets programs act, until there is nothing to do any more; or, with `steps`, after so many.
     pub(crate) fn go(&mut self, steps: Option<usize>) -> Result<(), Found> {
+        self.listen()?;
         for step in 0..MAX_STEPS {
             if steps == Some(step) {
                 return Ok(());

@@ -6,7 +6,7 @@ use quintet_isotach::Defect as Kind;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Defect(&'static (&'static str, Kind));
 
-static ROWS: [(&str, Kind); 15] = [
+static ROWS: [(&str, Kind); 17] = [
     ("token-lost", Kind::TokenLost),
     ("token-doubled", Kind::TokenDoubled),
     ("credit-doubled", Kind::CreditDoubled),
@@ -22,6 +22,8 @@ static ROWS: [(&str, Kind); 15] = [
     ("stamped-ahead", Kind::StampedAhead),
     ("farewell-left-out", Kind::FarewellLeftOut),
     ("farewell-at-home", Kind::FarewellAtHome),
+    ("state-of-later", Kind::StateOfLater),
+    ("state-not-awaited", Kind::StateNotAwaited),
 ];
 
 impl Defect {

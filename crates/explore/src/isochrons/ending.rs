@@ -6,7 +6,7 @@ use super::programs::{Fate, Program};
 use super::{memory, world};
 use crate::system::{Broken, Verdict, View};
 use quintet_contract::NodeId;
-use quintet_isotach::{Operation, Place, Rank, Run, Violation, Witnessed, check};
+use quintet_isotach::{Operation, Place, Rank, Run, Violation, Witnessed, check_where};
 use quintet_linearizability::Fault;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,8 +28,18 @@ pub(super) fn judge(view: &View<'_, Node>, ledger: &Ledger) -> Result<Verdict, B
     let begun = begun(view, world);
     let gone = world.members.left_out(begun);
     let mut run = witnessed(view, ledger, world, (gone, must_begin));
-    let is_whole = forget_what_is_lost(&mut run)?;
-    match check(&run) {
+    let places = run.said.values().flatten().filter_map(|one| match one {
+        Witnessed::Submitted { after: place, .. } | Witnessed::Executed { place, .. } => {
+            Some(place.stamp.view)
+        }
+        _ => None,
+    });
+    // Of later views nobody has seen anything.
+    let last = places.max().map_or(begun, |view| view.max(begun));
+    run.views.retain(|view, _| *view <= last);
+    let is_whole = forget_what_is_lost(&mut run, world, begun)?;
+    let nodes_in = |of| view.nodes().any(|(_, node)| node.isotach().is_some_and(|node| node.view() == of));
+    match check_where(&run, |view| world.begun.contains(&view) || nodes_in(view)) {
         // What they read from who is gone may be what nobody who is left knows of.
         Err(Violation::Read { .. }) if !is_whole => {}
         checked => checked.map_err(|violation| Broken::new(rule(&violation), violation.to_string()))?,
@@ -51,10 +61,21 @@ pub(super) fn judge(view: &View<'_, Node>, ledger: &Ledger) -> Result<Verdict, B
 
 /// With a token manager what it knew is gone: what only those executed who are gone as well may be refused, or placed elsewhere (decision 59). If there is anything of the
 /// kind, this takes all that only they executed out of what they say, and says so: what of it is behind what was lost nobody can tell.
-fn forget_what_is_lost(run: &mut Run) -> Result<bool, Broken> {
+fn forget_what_is_lost(run: &mut Run, world: &World, begun: quintet_isotach::View) -> Result<bool, Broken> {
     let (mut places, mut lost) = (BTreeMap::new(), BTreeSet::new());
-    for (node, said) in run.said.iter().filter(|(node, _)| !run.gone.contains(*node)) {
-        for one in said {
+    // Also what earlier processes did of nodes that came back.
+    let gone_of = |view| &run.gone | &world.members.ended_between(view, begun);
+    let gone_of: BTreeMap<_, _> = run.views.keys().map(|view| (*view, gone_of(*view))).collect();
+    let is_of_gone = |node: NodeId, one: &Witnessed| match one {
+        Witnessed::Executed { place, .. } | Witnessed::Completed { place, .. } => {
+            gone_of[&place.stamp.view].contains(&node)
+        }
+        Witnessed::Lost { .. } | Witnessed::Submitted { .. } | Witnessed::Received { .. } => {
+            run.gone.contains(&node)
+        }
+    };
+    for (node, said) in &run.said {
+        for one in said.iter().filter(|one| !is_of_gone(*node, one)) {
             match one {
                 Witnessed::Executed { place, sender, rank } => _ = places.insert((*sender, *rank), *place),
                 Witnessed::Completed { place, rank, .. } => _ = places.insert((*node, *rank), *place),
@@ -68,9 +89,9 @@ fn forget_what_is_lost(run: &mut Run) -> Result<bool, Broken> {
         Witnessed::Completed { place, rank, .. } => Some(((node, *rank), *place)),
         Witnessed::Submitted { .. } | Witnessed::Received { .. } | Witnessed::Lost { .. } => None,
     };
-    let of_gone = run.said.iter().filter(|(node, _)| run.gone.contains(*node));
-    let all =
-        of_gone.flat_map(|(node, said)| said.iter().filter_map(move |one| Some((*node, known(*node, one)?))));
+    let of_gone = run.said.iter().flat_map(|(node, said)| said.iter().map(move |one| (*node, one)));
+    let of_gone = of_gone.filter(|(node, one)| is_of_gone(*node, one));
+    let all = of_gone.filter_map(|(node, one)| Some((node, known(node, one)?)));
     let contradicted: Vec<_> = all
         .filter(|(_, (isochron, place))| match places.get(isochron) {
             Some(at) => at != place,
@@ -78,7 +99,7 @@ fn forget_what_is_lost(run: &mut Run) -> Result<bool, Broken> {
                 let (sender, rank) = *isochron;
                 let before = places.range((sender, Rank(0))..(sender, rank)).next_back();
                 let is_overtaken = before.is_some_and(|(_, earlier)| earlier > place);
-                lost.contains(isochron) || stays_with(run, *isochron) || is_overtaken
+                lost.contains(isochron) || stays_with(run, &gone_of, *isochron) || is_overtaken
             }
         })
         .map(|(node, (isochron, _))| (node, isochron))
@@ -87,7 +108,7 @@ fn forget_what_is_lost(run: &mut Run) -> Result<bool, Broken> {
         return Ok(true);
     }
     let has_lost_manager = run.gone.iter().any(|node| world::is_manager(*node));
-    let inherited = contradicted.iter().find(|(_, isochron)| stays_with(run, *isochron));
+    let inherited = contradicted.iter().find(|(_, isochron)| stays_with(run, &gone_of, *isochron));
     if let Some((node, (sender, rank))) = inherited.filter(|_| !has_lost_manager) {
         let text = format!(
             "node {} executed isochron {} of node {}, and who is left did not, or elsewhere",
@@ -95,23 +116,30 @@ fn forget_what_is_lost(run: &mut Run) -> Result<bool, Broken> {
         );
         return Err(Broken::new(INHERITED, text));
     }
-    for (node, said) in run.said.iter_mut().filter(|(node, _)| run.gone.contains(*node)) {
+    let gone = run.gone.clone();
+    for (node, said) in &mut run.said {
         said.retain(|one| {
-            known(*node, one).is_none_or(|(isochron, place)| places.get(&isochron) == Some(&place))
+            let Some((isochron, place)) = known(*node, one) else { return true };
+            let is_of_gone = gone.contains(node) || gone_of[&place.stamp.view].contains(node);
+            !is_of_gone || places.get(&isochron) == Some(&place)
         });
     }
     Ok(false)
 }
 
 /// Whether somebody who is left has a part of an isochron.
-fn stays_with(run: &Run, (sender, rank): (NodeId, Rank)) -> bool {
+fn stays_with(
+    run: &Run,
+    gone_of: &BTreeMap<quintet_isotach::View, BTreeSet<NodeId>>,
+    (sender, rank): (NodeId, Rank),
+) -> bool {
     let submitted = run.said.get(&sender).into_iter().flatten().find_map(|one| match one {
         Witnessed::Submitted { rank: of, operations, after } if *of == rank => Some((operations, after)),
         _ => None,
     });
     let Some((operations, after)) = submitted else { return false };
     let receivers = run.views[&after.stamp.view].receivers(sender, operations);
-    !receivers.is_subset(&run.gone)
+    !receivers.is_subset(&gone_of[&after.stamp.view])
 }
 
 /// Where isochrons of which their programs do not know it were executed, by what they do.
@@ -133,7 +161,8 @@ fn executed_unheard(run: &Run) -> Vec<(NodeId, &[Operation], Place)> {
 
 /// The last view that anybody has begun. In earlier ones nobody goes on.
 fn begun(view: &View<'_, Node>, world: &World) -> quintet_isotach::View {
-    let told = world.programs.values().chain(world.ended.values()).map(|program| program.view);
+    let ended = world.ended.iter().map(|(_, program)| program);
+    let told = world.programs.values().chain(ended).map(|program| program.view);
     let nodes = view.nodes().filter_map(|(_, node)| node.isotach().map(quintet_isotach::Node::view));
     told.chain(nodes).max().unwrap_or(quintet_isotach::View(1))
 }
@@ -180,10 +209,10 @@ fn witnessed(
     world: &World,
     (gone, has_ended): (BTreeSet<NodeId>, bool),
 ) -> Run {
-    let mut said = ledger.said.clone();
+    let mut said = ledger.said_before();
     said.retain(|node, _| !world::is_manager(*node));
     for (node, runs) in view.nodes().filter(|(_, node)| node.isotach().is_some()) {
-        said.insert(node, runs.witness().to_vec());
+        said.entry(node).or_default().extend(runs.witness().iter().cloned());
     }
     Run { said, views: world.members.views.clone(), gone, has_ended }
 }
@@ -202,7 +231,11 @@ fn told(run: &Run, world: &World, begun: quintet_isotach::View) -> Result<(), Br
     for (sender, program) in &world.programs {
         // Who is gone may have ended before it began the view.
         let is_left = |node: NodeId| left.switch_of(node).is_some() && !world.members.gone.contains(&node);
+        let ended = |view| world.members.ended_between(view, begun);
         for (rank, place, receiver) in messages(program).filter(|(.., node)| is_left(*node)) {
+            if ended(place.stamp.view).contains(&receiver) {
+                continue;
+            }
             let at = executed.get(&(receiver, *sender, rank));
             if left.switch_of(*sender).is_some() && at != Some(&place) {
                 let (rank, sender, by) = (rank.0, sender.0, receiver.0);

@@ -7,17 +7,20 @@ use super::{Isochrons, world};
 use crate::system::{Broken, Call, Chooser, Request};
 use quintet_contract::{Bytes, Frame, NodeId, OwnedFrame, Token};
 use quintet_isotach::codec::{
-    COMPLETED, DELIVERED, HALTED, HaltCause, Halted, INSTALLED, NEXT_VIEW, NextView, PLAIN, REFUSED, Refusal,
-    SENT,
+    COMPLETED, DELIVERED, HALTED, HaltCause, Halted, INSTALLED, NEXT_VIEW, NextMembers, NextView, PLAIN,
+    PROGRAM_STATE, ProgramState, REFUSED, Refusal, SENT, TAKE_STATE,
 };
-use quintet_isotach::{Delivery, View, Witnessed};
+use quintet_isotach::{Delivery, Isonet, View, Witnessed};
 use quintet_wire::{Decode, encode_to_vec};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// The rule of who breaks the protocol.
 pub(super) const KEPT: &str = "everybody keeps the protocol";
 /// The rule of views that begin.
 const MAJORITY: &str = "a minority begins no view";
+/// The rule of who joins a view.
+const STATE: &str = "who joins a view has the state that a program gave when it began";
 /// How often it is asked in the end, at most.
 const ROUNDS: u64 = 12;
 /// Tokens of what is asked in the end: above all others.
@@ -29,8 +32,10 @@ pub struct Ledger {
     pub(super) world: Option<World>,
     /// Who went down before anything was asked, and whether it crashed.
     early: BTreeMap<NodeId, bool>,
-    /// What those who crashed or were stopped had done.
-    pub(super) said: BTreeMap<NodeId, Vec<Witnessed>>,
+    /// What those who crashed or were stopped had done, in each of their lives.
+    pub(super) said: BTreeMap<(NodeId, u64), Vec<Witnessed>>,
+    /// How often a node has crashed.
+    crashes: BTreeMap<NodeId, u64>,
 }
 
 #[derive(Debug)]
@@ -39,7 +44,12 @@ pub(super) struct World {
     /// Of all nodes that have not crashed.
     pub(super) programs: BTreeMap<NodeId, Program>,
     /// The programs of those that have.
-    pub(super) ended: BTreeMap<NodeId, Program>,
+    pub(super) ended: Vec<(NodeId, Program)>,
+    /// Views that began somewhere, and what programs gave as their states for who joined with them.
+    pub(super) begun: BTreeSet<View>,
+    /// Who has crashed comes back in the end, at the latest.
+    all_come_back: bool,
+    given: BTreeSet<(View, Vec<u8>)>,
     /// Who was asked under which token to begin which view.
     next_views: BTreeMap<Token, (NodeId, View)>,
     /// Who was told that it is of a minority, or was left behind.
@@ -53,6 +63,8 @@ impl Isochrons {
         let early = std::mem::take(&mut ledger.early);
         let world = ledger.world.get_or_insert_with(|| World::new(&call, delivery));
         early.into_iter().for_each(|(node, has_crashed)| world.loses(node, has_crashed));
+        let crashes = ledger.crashes.get(&call.node).copied().unwrap_or_default();
+        world.comes_back(call.node, crashes, draw);
         world.decide(call.node, self.may_end(), draw);
         if let Some(request) = world.tell(call, draw) {
             return Some(request);
@@ -75,7 +87,10 @@ impl World {
         World {
             members: Members::new(first),
             programs,
-            ended: BTreeMap::new(),
+            ended: Vec::new(),
+            begun: BTreeSet::from([View(1)]),
+            all_come_back: call.seed % 8 < 4,
+            given: BTreeSet::new(),
             next_views: BTreeMap::new(),
             stays_out: BTreeMap::new(),
             rounds: 0,
@@ -83,9 +98,16 @@ impl World {
     }
 
     fn loses(&mut self, node: NodeId, has_crashed: bool) {
-        self.members.gone.insert(node);
+        self.members.lose(node);
         if has_crashed && let Some(program) = self.programs.remove(&node) {
-            self.ended.insert(node, program);
+            self.ended.push((node, program));
+        }
+    }
+
+    /// A node that has crashed is there again, as another process: it wants to be let in as soon as it is in no view.
+    fn comes_back(&mut self, node: NodeId, crashes: u64, draw: &mut Chooser) {
+        if crashes > 0 && !world::is_manager(node) && draw.chance(700_000) {
+            self.members.ask(node, crashes + 1);
         }
     }
 
@@ -107,22 +129,50 @@ impl World {
                 return Some(Request { kind: GONE, body: whom.0.to_le_bytes().to_vec() });
             }
         }
+        if let Some(request) = self.give_state(call.node) {
+            return Some(request);
+        }
         let view = self.members.untold(call.node)?;
         draw.chance(500_000).then(|| self.next_view(call.node, view, call.token))
+    }
+
+    /// A program gives the state that it was asked for.
+    fn give_state(&mut self, node: NodeId) -> Option<Request> {
+        let program = self.programs.get_mut(&node)?;
+        let view = program.to_give.pop_front()?;
+        let bytes = program.state(view);
+        let body = encode_to_vec(&ProgramState { view, is_complete: true, bytes: &bytes });
+        self.given.insert((view, bytes));
+        Some(Request { kind: PROGRAM_STATE, body })
     }
 
     fn next_view(&mut self, node: NodeId, view: View, token: Token) -> Request {
         self.members.tell(node, view);
         self.next_views.insert(token, (node, view));
         let topology = self.members.views[&view].topology().to_text();
-        Request { kind: NEXT_VIEW, body: encode_to_vec(&NextView { view, topology: &topology }) }
+        let next = NextView { view, topology: &topology };
+        let newcomers = &self.members.newcomers[&view];
+        if world::is_manager(node) {
+            return Request { kind: NEXT_VIEW, body: encode_to_vec(&next) };
+        }
+        if newcomers.contains_key(&node) {
+            self.programs.entry(node).or_insert_with(|| Program::of_newcomer(node));
+        }
+        let body = encode_to_vec(&NextMembers { next, newcomers: newcomers.clone() });
+        Request { kind: NEXT_VIEW, body }
     }
 
     /// What is still to be told and given.
-    fn end(&mut self) -> Vec<(NodeId, OwnedFrame)> {
+    fn end(&mut self, crashes: &BTreeMap<NodeId, u64>) -> Vec<(NodeId, OwnedFrame)> {
         self.rounds += 1;
         if self.rounds > ROUNDS {
             return Vec::new();
+        }
+        // Who lacked the state once is not let in again.
+        let back =
+            crashes.iter().filter(|(node, _)| self.all_come_back && !self.stays_out.contains_key(node));
+        for (node, crashes) in back.filter(|(node, _)| !world::is_manager(**node)) {
+            self.members.ask(*node, crashes + 1);
         }
         if self.members.needs_another() {
             self.members.agree(false);
@@ -130,6 +180,12 @@ impl World {
         let mut asked: Vec<(NodeId, Token, Request)> = Vec::new();
         let token = |asked: &Vec<_>, rounds: u64| Token(LAST_TOKENS + rounds * 1_000 + asked.len() as u64);
         let view = self.members.last().0;
+        for node in self.programs.keys().copied().collect::<Vec<_>>() {
+            while let Some(request) = self.give_state(node) {
+                let token = token(&asked, self.rounds);
+                asked.push((node, token, request));
+            }
+        }
         for node in self.members.all_untold() {
             let token = token(&asked, self.rounds);
             asked.push((node, token, self.next_view(node, view, token)));
@@ -137,7 +193,10 @@ impl World {
         for (node, program) in &mut self.programs {
             let token = token(&asked, self.rounds);
             let isonet = self.members.views.get(&program.view);
-            if let Some(request) = isonet.and_then(|isonet| program.give_values(token, isonet)) {
+            let asks = |isonet: &Arc<Isonet>| {
+                program.give_values(token, isonet).or_else(|| program.look(token, isonet))
+            };
+            if let Some(request) = isonet.and_then(asks) {
                 asked.push((*node, token, request));
             }
         }
@@ -156,6 +215,11 @@ impl World {
         match &refusal {
             Refusal::Minority { .. } => _ = self.stays_out.insert(node, *view),
             Refusal::Misuse(text) if text.contains("start it anew") => _ = self.stays_out.insert(node, *view),
+            // Nobody who has the state that the view begins with is left.
+            Refusal::LeftBehind(_) if self.members.newcomers[view].contains_key(&node) => {
+                self.stays_out.insert(node, *view);
+                self.loses(node, true);
+            }
             // A later one was asked for.
             Refusal::ViewChanged(_) => {}
             other => {
@@ -173,7 +237,18 @@ impl World {
         };
         let Some(program) = self.programs.get_mut(&node) else { return Ok(()) };
         let before = program.view;
-        program.begins(*view);
+        if before == View(0) {
+            program.begins(*view, BTreeSet::new());
+            let is_given = program.got.as_ref().is_some_and(|got| got.0 <= *view && self.given.contains(got));
+            self.begun.insert(*view);
+            return if is_given {
+                Ok(())
+            } else {
+                Err(Broken::new(STATE, format!("node {} begins view {}", node.0, view.0)))
+            };
+        }
+        program.begins(*view, self.members.lost_between(before, *view));
+        self.begun.insert(*view);
         if self.members.may_follow(before, *view) {
             return Ok(());
         }
@@ -188,11 +263,13 @@ fn frame(token: Token, Request { kind, body }: Request) -> OwnedFrame {
 
 impl Ledger {
     pub(super) fn goes_down(&mut self, node: NodeId, said: Option<&[Witnessed]>) {
-        self.said.entry(node).or_insert_with(|| said.unwrap_or_default().to_vec());
+        let life = self.crashes.get(&node).copied().unwrap_or_default();
+        self.said.insert((node, life), said.unwrap_or_default().to_vec());
         self.lose(node, false);
     }
 
     pub(super) fn crashed(&mut self, node: NodeId) {
+        *self.crashes.entry(node).or_default() += 1;
         self.lose(node, true);
     }
 
@@ -203,8 +280,20 @@ impl Ledger {
         }
     }
 
+    /// What a node did in its earlier lives, and in the one that it is in.
+    pub(super) fn said_before(&self) -> BTreeMap<NodeId, Vec<Witnessed>> {
+        let mut all: BTreeMap<NodeId, Vec<Witnessed>> = BTreeMap::new();
+        for ((node, life), said) in &self.said {
+            if self.crashes.get(node).is_some_and(|crashes| life < crashes) {
+                all.entry(*node).or_default().extend(said.iter().cloned());
+            }
+        }
+        all
+    }
+
     pub(super) fn end(&mut self) -> Vec<(NodeId, OwnedFrame)> {
-        self.world.as_mut().map(World::end).unwrap_or_default()
+        let crashes = &self.crashes;
+        self.world.as_mut().map(|world| world.end(crashes)).unwrap_or_default()
     }
 
     pub(super) fn answered(&mut self, node: NodeId, answer: Frame<'_>) -> Result<(), Broken> {
@@ -221,6 +310,12 @@ impl Ledger {
             DELIVERED => program.delivered(answer),
             SENT => program.sent(answer.token),
             PLAIN => Ok(()),
+            TAKE_STATE => {
+                let view = answer.body.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
+                program.to_give.push_back(View(view));
+                Ok(())
+            }
+            PROGRAM_STATE => program.gets(answer),
             other => Err(Broken::new(KEPT, format!("node {} tells kind {:#x}", node.0, other.0))),
         }
     }

@@ -2,7 +2,7 @@
 
 use super::world;
 use quintet_contract::NodeId;
-use quintet_isotach::{Isonet, View};
+use quintet_isotach::{Isonet, Joined, Newcomers, Variable, View};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -10,6 +10,10 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(super) struct Members {
     pub(super) views: BTreeMap<View, Arc<Isonet>>,
+    /// Of each view, which of its nodes are later processes than the first.
+    pub(super) newcomers: BTreeMap<View, Newcomers>,
+    /// Later processes that are there and in no view: which they are.
+    asking: BTreeMap<NodeId, u64>,
     /// Who is taken out, or to be: crashed, stopped, or taken to be gone.
     pub(super) gone: BTreeSet<NodeId>,
     /// Of each, the last view that it was told of.
@@ -20,8 +24,14 @@ pub(super) struct Members {
 
 impl Members {
     pub(super) fn new(first: Arc<Isonet>) -> Members {
-        let (gone, told, suspected) = (BTreeSet::new(), BTreeMap::new(), BTreeMap::new());
-        Members { views: BTreeMap::from([(View(1), first)]), gone, told, suspected }
+        Members {
+            views: BTreeMap::from([(View(1), first)]),
+            newcomers: BTreeMap::from([(View(1), Newcomers::new())]),
+            asking: BTreeMap::new(),
+            gone: BTreeSet::new(),
+            told: BTreeMap::new(),
+            suspected: BTreeMap::new(),
+        }
     }
 
     pub(super) fn last(&self) -> (View, &Arc<Isonet>) {
@@ -35,24 +45,69 @@ impl Members {
         isonet.topology().nodes().chain(managers).collect()
     }
 
-    /// Whether somebody who is gone is in the last view.
-    pub(super) fn needs_another(&self) -> bool {
-        Self::everybody(self.last().1).iter().any(|node| self.gone.contains(node))
+    fn first(&self) -> &Isonet {
+        self.views.first_key_value().expect("there is a first").1
     }
 
-    /// Agrees on a view without who is gone, if there can be one.
-    pub(super) fn agree(&mut self, is_flat: bool) {
-        let (view, isonet) = self.last();
-        if let Some(next) = world::without(isonet, &self.gone, is_flat) {
-            self.views.insert(View(view.0 + 1), next);
+    /// A node has begun another life, of this number, and is in no view: it wants to be in the next one. Of one that was taken to be gone others may still come to hear that.
+    pub(super) fn ask(&mut self, node: NodeId, life: u64) {
+        let is_out = self.last().1.topology().switch_of(node).is_none();
+        if is_out && !self.suspected.contains_key(&node) && self.gone.remove(&node) {
+            self.asking.insert(node, life);
+            self.told.remove(&node);
         }
+    }
+
+    /// A node is gone: also one that asks.
+    pub(super) fn lose(&mut self, node: NodeId) {
+        self.gone.insert(node);
+        self.asking.remove(&node);
+    }
+
+    /// Whether somebody who is gone is in the last view, or somebody who asks is not.
+    pub(super) fn needs_another(&self) -> bool {
+        let is_left = Self::everybody(self.last().1).iter().any(|node| self.gone.contains(node));
+        is_left || !self.asking.is_empty()
+    }
+
+    /// Agrees on a view without who is gone, and with who asks, if there can be one.
+    pub(super) fn agree(&mut self, is_flat: bool) {
+        let (last, isonet) = self.last();
+        let back = self.asking.keys().copied().collect();
+        let next = world::next(self.first(), isonet.topology(), (&self.gone, &back), is_flat);
+        let Some(next) = next else { return };
+        let view = View(last.0 + 1);
+        let mut newcomers = self.newcomers[&last].clone();
+        newcomers.retain(|node, _| next.topology().switch_of(*node).is_some());
+        let asking = std::mem::take(&mut self.asking);
+        newcomers.extend(asking.into_iter().map(|(node, life)| (node, Joined { view, life })));
+        self.newcomers.insert(view, newcomers);
+        self.views.insert(view, next);
+    }
+
+    /// Since which view a node of a view has been the process that it is there.
+    fn since(&self, node: NodeId, view: View) -> View {
+        self.newcomers[&view].get(&node).map_or(View(0), |joined| joined.view)
+    }
+
+    /// Nodes whose processes were in one view and are not in a later one, in which later ones may be.
+    pub(super) fn ended_between(&self, earlier: View, later: View) -> BTreeSet<NodeId> {
+        let stays = |node: &NodeId| self.nodes(later).contains(node) && self.since(*node, later) <= earlier;
+        self.nodes(earlier).into_iter().filter(|node| !stays(node)).collect()
+    }
+
+    /// Variables without a copy at any node that is in two views as the same process.
+    pub(super) fn lost_between(&self, earlier: View, later: View) -> BTreeSet<Variable> {
+        let staying = &self.nodes(earlier) - &self.ended_between(earlier, later);
+        let lost = self.first().variables().filter(|(_, shape)| shape.copies.is_disjoint(&staying));
+        lost.map(|(variable, _)| variable).collect()
     }
 
     /// Takes one to be gone that lives.
     pub(super) fn suspect(&mut self, node: NodeId) {
         let mut others = Self::everybody(self.last().1);
-        others.remove(&node);
-        if others.iter().any(|other| !world::is_manager(*other)) && self.gone.insert(node) {
+        let is_in = others.remove(&node);
+        if is_in && others.iter().any(|other| !world::is_manager(*other)) && self.gone.insert(node) {
             self.suspected.insert(node, others);
         }
     }
@@ -78,12 +133,13 @@ impl Members {
         self.views.get(&view).map(|isonet| isonet.topology().nodes().collect()).unwrap_or_default()
     }
 
-    /// Whether a later view has more than half of the nodes of an earlier one, or half with its lowest: so that no others begin one.
+    /// Whether a later view has more than half of the nodes of an earlier one, or half with its eldest: so that no others begin one.
     pub(super) fn is_majority(&self, earlier: View, later: View) -> bool {
-        let (of, left) = (self.nodes(earlier), self.nodes(later));
-        let staying = of.intersection(&left).count();
-        2 * staying > of.len()
-            || 2 * staying == of.len() && of.first().is_some_and(|first| left.contains(first))
+        let of = self.nodes(earlier);
+        let staying = &of - &self.ended_between(earlier, later);
+        let eldest = of.iter().min_by_key(|node| (self.since(**node, earlier), **node));
+        2 * staying.len() > of.len()
+            || 2 * staying.len() == of.len() && eldest.is_some_and(|eldest| staying.contains(eldest))
     }
 
     /// Whether a node of one view may be in a later one: views between them may have begun at it without its program being told.

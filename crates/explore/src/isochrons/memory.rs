@@ -64,7 +64,9 @@ pub(super) fn check(
     unheard: impl Fn(NodeId, &[Operation]) -> Option<Place>,
 ) -> Result<(), Fault> {
     let mut history: Vec<(Option<Place>, Event<Steps>)> = Vec::new();
-    for (node, program) in world.programs.iter().chain(&world.ended) {
+    let ended = world.ended.iter().map(|(node, program)| (node, program));
+    // Programs of one node in its several lives are several clients.
+    for (client, (node, program)) in world.programs.iter().chain(ended).enumerate() {
         for (asked, one) in program.submitted.values().enumerate() {
             let place = place(one).or_else(|| unheard(*node, &one.operations));
             if place.is_none() {
@@ -72,7 +74,10 @@ pub(super) fn check(
             }
             if let Some(act) = steps(one, program, asked) {
                 let answered = place.map(|_| ANSWERED);
-                history.push((place, Event { client: node.0.into(), act, asked: asked as u64, answered }));
+                history.push((
+                    place,
+                    Event { client: client.try_into().expect("few"), act, asked: asked as u64, answered },
+                ));
             }
         }
     }

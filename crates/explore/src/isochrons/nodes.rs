@@ -18,7 +18,7 @@ pub struct Node(Runs);
 enum Runs {
     Node(Box<IsotachNode>),
     Manager(Box<TokenManager>),
-    /// What crashed does not come back.
+    /// A token manager that crashed does not come back: another one stands in for it.
     Nothing,
 }
 
@@ -31,8 +31,16 @@ impl Isochrons {
         let isonet = world::first(birth.seed, birth.nodes, self.delivery);
         Node(match birth.life {
             1 if world::is_manager(birth.node) => self.manager(birth.node, isonet),
-            1 => Runs::Node(Box::new(IsotachNode::new(self.of_node(birth.node, isonet)))),
-            _ => Runs::Nothing,
+            _ if world::is_manager(birth.node) => Runs::Nothing,
+            life => {
+                let config = self.of_node(birth.node, isonet);
+                // What crashed is no node of any view, until it joins one.
+                let config = match life {
+                    1 => config,
+                    _ => NodeConfig { view: View(0), joins: Some(life), ..config },
+                };
+                Runs::Node(Box::new(IsotachNode::new(config)))
+            }
         })
     }
 

@@ -2,10 +2,10 @@
 
 use crate::system::{Broken, Chooser, Request};
 use quintet_contract::{Bytes, Frame, NodeId, Token};
-use quintet_isotach::codec::{Completed, Delivered, PLAIN, Plain, ReadValue, Refusal, SUBMIT};
+use quintet_isotach::codec::{Completed, Delivered, PLAIN, Plain, ProgramState, ReadValue, Refusal, SUBMIT};
 use quintet_isotach::{Isonet, Operation, Place, Rank, Variable, View};
 use quintet_wire::{Decode, encode_to_vec};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// What must hold of answers.
 const ANSWERS: &str = "each request is answered once, with what was asked";
@@ -41,21 +41,45 @@ pub(super) struct Program {
     /// Its view has ended, and it has not been told of another.
     has_ended: bool,
     last_delivered: Option<Place>,
+    /// Variables that were lost with their last copies: before which isochron.
+    lost: BTreeMap<Variable, Token>,
+    /// The view whose beginning it is to give its state of.
+    pub(super) to_give: VecDeque<View>,
+    /// The state that it got when it joined.
+    pub(super) got: Option<(View, Vec<u8>)>,
 }
 
 impl Program {
     pub(super) fn new(me: NodeId) -> Program {
         let (submitted, plain) = (BTreeMap::new(), BTreeSet::new());
-        Program { me, submitted, plain, view: View(1), has_ended: false, last_delivered: None }
+        Program {
+            me,
+            submitted,
+            plain,
+            view: View(1),
+            has_ended: false,
+            last_delivered: None,
+            lost: BTreeMap::new(),
+            to_give: VecDeque::new(),
+            got: None,
+        }
+    }
+
+    /// The program of a later process, which is in no view so far.
+    pub(super) fn of_newcomer(me: NodeId) -> Program {
+        Program { view: View(0), has_ended: true, ..Program::new(me) }
     }
 
     /// Places that it has reserved without giving a value, as far as it knows.
     fn reserved(&self) -> BTreeSet<Variable> {
         let mut reserved = BTreeSet::new();
-        let taken = self.submitted.values().filter(|one| one.fate != Fate::Refused);
-        for operation in taken.flat_map(|one| &one.operations) {
+        let taken = self.submitted.iter().filter(|(_, one)| one.fate != Fate::Refused);
+        let operations =
+            taken.flat_map(|(token, one)| one.operations.iter().map(move |operation| (token, operation)));
+        for (token, operation) in operations {
+            let is_lost = |variable: &Variable| self.lost.get(variable).is_some_and(|last| token <= last);
             match operation {
-                Operation::Sched(variable) => _ = reserved.insert(*variable),
+                Operation::Sched(variable) if !is_lost(variable) => _ = reserved.insert(*variable),
                 Operation::Assign(variable, _) => _ = reserved.remove(variable),
                 _ => {}
             }
@@ -97,6 +121,19 @@ impl Program {
         (!operations.is_empty() && !self.has_ended).then(|| self.submit(token, operations))
     }
 
+    /// What the program of a newcomer reads first: all variables, and writes to half of them.
+    pub(super) fn look(&mut self, token: Token, isonet: &Isonet) -> Option<Request> {
+        if self.got.is_none() || self.has_ended || !self.submitted.is_empty() {
+            return None;
+        }
+        let reads = isonet.variables().map(|(variable, _)| Operation::Read(variable));
+        let writes = isonet.variables().filter(|(variable, _)| variable.0.is_multiple_of(2));
+        let writes =
+            writes.map(|(variable, shape)| Operation::Write(variable, value(shape.bytes, token.0 * 17)));
+        let operations: Vec<Operation> = reads.chain(writes).collect();
+        (!operations.is_empty()).then(|| self.submit(token, operations))
+    }
+
     fn submit(&mut self, token: Token, operations: Vec<Operation>) -> Request {
         let mut body = Vec::from(u16::try_from(operations.len()).expect("few").to_le_bytes());
         operations.iter().for_each(|operation| body.extend(encode_to_vec(operation)));
@@ -130,6 +167,12 @@ impl Program {
         match refusal {
             // It was put together for a view that had ended when it came to the node.
             Refusal::Misuse(_) if open.view != view => Ok(()),
+            // It went by a place of an earlier view that was lost, or by none where one of the last came late.
+            Refusal::Misuse(text) if text.contains("reserved") && !self.lost.is_empty() => {
+                self.lost
+                    .retain(|variable, _| !text.contains(&format!("a place of variable {}:", variable.0)));
+                Ok(())
+            }
             Refusal::Halted(_) | Refusal::ViewChanged(_) => {
                 self.has_ended = true;
                 Ok(())
@@ -151,8 +194,25 @@ impl Program {
         }
     }
 
-    pub(super) fn begins(&mut self, view: View) {
+    /// A view has begun, without the places of variables that it was lost with.
+    pub(super) fn begins(&mut self, view: View, lost: BTreeSet<Variable>) {
         (self.view, self.has_ended) = (view, false);
+        if let Some((last, _)) = self.submitted.last_key_value() {
+            self.lost.extend(lost.into_iter().map(|variable| (variable, *last)));
+        }
+    }
+
+    /// What its state is when a view begins: who gives it, and of which view.
+    pub(super) fn state(&self, view: View) -> Vec<u8> {
+        [self.me.0.to_le_bytes().as_slice(), &view.0.to_le_bytes()].concat()
+    }
+
+    /// It gets the state that the view begins with in which it joins: before anything else.
+    pub(super) fn gets(&mut self, frame: Frame<'_>) -> Result<(), Broken> {
+        let state = ProgramState::decode_all(frame.body).map_err(|error| self.broken(error))?;
+        let is_new = self.view == View(0) && self.last_delivered.is_none() && state.is_complete;
+        let got = self.got.replace((state.view, state.bytes.to_vec()));
+        if is_new && got.is_none() { Ok(()) } else { Err(self.broken("a state that it does not want")) }
     }
 }
 

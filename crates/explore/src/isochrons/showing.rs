@@ -4,8 +4,8 @@ use super::nodes::GONE;
 use quintet_contract::Frame;
 use quintet_isotach::codec::{
     COMPLETED, CUT, Completed, Cut, CutStep, DELIVERED, Delivered, FAREWELL, Farewell, HALTED, Halted,
-    MARKERS, NEXT_VIEW, NextView, Ordered, PART, Part, REFUSED, Refusal, SUBMIT, TOKEN, name_of,
-    read_markers, read_operations, read_token,
+    MARKERS, NEXT_VIEW, NextMembers, Ordered, PART, Part, REFUSED, Refusal, SUBMIT, TOKEN, TRANSFER,
+    Transfer, name_of, read_markers, read_operations, read_token,
 };
 use quintet_isotach::{Operation, Place};
 use quintet_wire::{Decode, Reader};
@@ -40,8 +40,16 @@ fn detail(frame: Frame<'_>) -> Option<String> {
         }
         HALTED => Halted::decode_all(body).ok()?.halt.to_string(),
         NEXT_VIEW => {
-            let next = NextView::decode_all(body).ok()?;
-            format!("view {}: {}", next.view.0, next.topology.trim().replace('\n', "; "))
+            let NextMembers { next, newcomers } = NextMembers::decode_all(body).ok()?;
+            let joined: String = newcomers
+                .iter()
+                .map(|(node, one)| format!("; {} since view {}", node.0, one.view.0))
+                .collect();
+            format!("view {}: {}{joined}", next.view.0, next.topology.trim().replace('\n', "; "))
+        }
+        TRANSFER => {
+            let Transfer { view, step } = Transfer::decode_all(body).ok()?;
+            format!("of view {}, {step:?}", view.0)
         }
         MARKERS => entries(&read_markers(body).ok()?.1),
         TOKEN => {

@@ -48,10 +48,14 @@ fn name(switch: u16) -> String {
     format!("s{switch}")
 }
 
-/// What is left of an isonet without some. Another token manager stands in for one that is gone, or, if `is_flat`, all are at one switch then. None if nobody
+/// A next view of an isonet: without some of its nodes, and with others that come back. Another token manager stands in for one that is gone, or, if `is_flat`, all are at one switch then. None if nobody
 /// is left, or no token manager.
-pub(super) fn without(isonet: &Isonet, gone: &BTreeSet<NodeId>, is_flat: bool) -> Option<Arc<Isonet>> {
-    let topology = isonet.topology();
+pub(super) fn next(
+    first: &Isonet,
+    topology: &Topology,
+    (gone, back): (&BTreeSet<NodeId>, &BTreeSet<NodeId>),
+    is_flat: bool,
+) -> Option<Arc<Isonet>> {
     let mut spare: BTreeSet<NodeId> =
         (1..=MANAGERS).map(NodeId).filter(|node| !gone.contains(node)).collect();
     let managers = || topology.switches().iter().map(|switch| switch.manager);
@@ -67,7 +71,28 @@ pub(super) fn without(isonet: &Isonet, gone: &BTreeSet<NodeId>, is_flat: bool) -
         let stays = managers().find(|manager| !gone.contains(manager));
         Topology::lan(stays.or(spare.pop_first())?, &nodes).expect("some node stays")
     };
-    Some(Arc::new(among(isonet, next)))
+    Some(Arc::new(first.among(with(&next, back, first.topology()))))
+}
+
+/// The same with further nodes: each at the switch that it was at in the beginning, or, if there is none of its name, at the first.
+fn with(topology: &Topology, back: &BTreeSet<NodeId>, first: &Topology) -> Topology {
+    let mut switches = topology.switches().to_vec();
+    for node in back {
+        let name = first.switch_of(*node).map(|switch| &first.switches()[switch].name);
+        let at = switches.iter().position(|switch| Some(&switch.name) == name).unwrap_or(0);
+        switches[at].nodes.push(*node);
+    }
+    Topology::new(switches, &wires(topology)).expect("it is the tree that it was")
+}
+
+/// What joins the switches, by their names.
+fn wires(topology: &Topology) -> Vec<(String, String)> {
+    let wired = |switch: usize| {
+        let beside = topology.neighbours(switch).iter().filter(move |other| switch < **other);
+        beside.map(move |other| (switch, *other))
+    };
+    let name = |switch: usize| topology.switches()[switch].name.clone();
+    (0..topology.switches().len()).flat_map(wired).map(|(a, b)| (name(a), name(b))).collect()
 }
 
 /// The same switches, with others for the managers that are gone.
@@ -79,23 +104,5 @@ fn with_others(topology: &Topology, gone: &BTreeSet<NodeId>, mut spare: BTreeSet
             switch.manager = spare.pop_first().expect("there are enough");
         }
     }
-    let wired = |switch: usize| {
-        let beside = topology.neighbours(switch).iter().filter(move |other| switch < **other);
-        beside.map(move |other| (switch, *other))
-    };
-    let name = |switch: usize| topology.switches()[switch].name.clone();
-    let wires: Vec<_> = (0..switches.len()).flat_map(wired).map(|(a, b)| (name(a), name(b))).collect();
-    Topology::new(switches, &wires).expect("it is the tree that it was")
-}
-
-/// The same variables in another topology, as far as they have copies there.
-fn among(isonet: &Isonet, topology: Topology) -> Isonet {
-    let variables = isonet.variables().filter_map(|(variable, shape)| {
-        let mut shape = shape.clone();
-        shape.copies.retain(|node| topology.switch_of(*node).is_some());
-        (!shape.copies.is_empty()).then_some((variable, shape))
-    });
-    let variables = variables.collect();
-    let left = Isonet::new(topology, variables).expect("they can be shared");
-    left.with_delivery(isonet.delivery())
+    Topology::new(switches, &wires(topology)).expect("it is the tree that it was")
 }

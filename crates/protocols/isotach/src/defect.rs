@@ -34,6 +34,10 @@ pub enum Defect {
     FarewellLeftOut,
     /// A token manager that leaves a view tells what it knows of it to the nodes of its own switch alone.
     FarewellAtHome,
+    /// Who is asked for what a view began with tells what there is by then.
+    StateOfLater,
+    /// A node that has joined executes what comes, whether it has the state before it or not.
+    StateNotAwaited,
 }
 
 /// Whether this defect is switched on. Always false without the feature.

@@ -446,7 +446,9 @@ impl Node {
 
     /// Whether the view goes on.
     fn executes(&self) -> bool {
-        self.halt.is_none() && self.change.is_none() && self.ended.is_none() && self.joins.has_state()
+        let has_state =
+            self.joins.has_state() || self.joins.outside.is_none() && seeded!(self.config, StateNotAwaited);
+        self.halt.is_none() && self.change.is_none() && self.ended.is_none() && has_state
     }
 
     /// Whether another turn would do anything: something to announce, or to execute now that the program has been told what there was.

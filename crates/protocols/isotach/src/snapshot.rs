@@ -83,6 +83,11 @@ impl Snapshot {
         Snapshot { view, before, isonet, copies, program, wanted_by }
     }
 
+    /// Tells something else from now on: for a defect.
+    pub(crate) fn renew(&mut self, copies: BTreeMap<Variable, Copied>) {
+        self.copies = copies;
+    }
+
     pub(crate) fn is_wanted_by(&self, node: NodeId) -> bool {
         self.wanted_by.contains(&node)
     }

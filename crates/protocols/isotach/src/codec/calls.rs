@@ -189,7 +189,7 @@ impl fmt::Display for Refusal {
             }
             Refusal::Minority { view, left, of } => write!(
                 f,
-                "view {} has {left} of the {of} nodes of the view before: more than half of them begin a view, or half with the lowest of them",
+                "view {} has {left} of the {of} nodes of the view before: more than half of them begin a view, or half with the eldest of them",
                 view.0
             ),
             Refusal::LeftBehind(view) => write!(f, "view {} began without this node: start it anew", view.0),

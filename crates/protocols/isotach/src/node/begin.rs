@@ -57,7 +57,7 @@ impl Node {
         let early = self.begin(held);
         if let Some(change) = self.change.take_if(|change| change.view == view) {
             match &mut self.joins.missing {
-                Some(missing) => missing.token = change.token,
+                Some(missing) => missing.token = Some(change.token),
                 None if self.agreement.is_none() => self.outgoing.tell(INSTALLED, change.token, Vec::new()),
                 None => {}
             }

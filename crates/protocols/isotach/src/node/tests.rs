@@ -1,3 +1,5 @@
+mod joining;
+
 use super::*;
 use crate::codec::{ANNOUNCE, COMPLETED, Completed, Cut, CutStep, DELIVERED, Delivered, INSTALLED, Part};
 use crate::isonet::{Isonet, Shape};

@@ -12,6 +12,7 @@ use crate::codec::{
     BEGUN, Copied, CopyState, INSTALLED, PROGRAM_STATE, ProgramState, Refusal, TAKE_STATE, TRANSFER,
     Transfer, TransferStep,
 };
+use crate::defect::seeded;
 use crate::fence::Passage;
 use crate::isonet::Variable;
 use crate::limits::MAX_PROGRAM_STATE_BYTES;
@@ -25,8 +26,8 @@ use std::collections::BTreeSet;
 /// What a node that has joined lacks.
 #[derive(Debug)]
 pub(super) struct Missing {
-    /// Under which it was told of the view, if its program said so.
-    pub(super) token: Token,
+    /// Under which its program said what the view is, if it did, and has not asked for a later one since.
+    pub(super) token: Option<Token>,
     /// Whom it has asked.
     source: Option<NodeId>,
     /// Who has nothing more for it.
@@ -58,7 +59,7 @@ impl Node {
         let me = self.config.me;
         let mine = self.config.isonet.variables().filter(|(_, shape)| shape.copies.contains(&me));
         self.joins.missing = Some(Missing {
-            token: Token(0),
+            token: None,
             source: None,
             tried: BTreeSet::new(),
             before: None,
@@ -119,6 +120,9 @@ impl Node {
             return Ok(());
         }
         let is_to_come = view > self.fence.view && self.ended.is_none();
+        if let Some(at) = of_view.filter(|_| seeded!(self.config, StateOfLater)) {
+            self.joins.snapshots[at].renew(self.memory.copied());
+        }
         let said = match (of_view.map(|at| &mut self.joins.snapshots[at]), step) {
             (Some(snapshot), TransferStep::WantsVariables(behind)) => Some(snapshot.variables(node, behind)),
             (Some(snapshot), TransferStep::WantsProgram(byte)) => {
@@ -288,7 +292,10 @@ impl Node {
         }
         match self.agreement {
             Some(_) => self.outgoing.tell(BEGUN, Token(0), view.0.to_le_bytes().to_vec()),
-            None => self.outgoing.tell(INSTALLED, missing.token, Vec::new()),
+            None => {
+                let token = missing.token.into_iter();
+                token.for_each(|token| self.outgoing.tell(INSTALLED, token, Vec::new()));
+            }
         }
         let others: Vec<NodeId> = self.joins.members.nodes().filter(|node| *node != self.config.me).collect();
         others.into_iter().for_each(|node| self.say_transfer(node, view, TransferStep::HasAll));
@@ -299,10 +306,8 @@ impl Node {
         let Some(missing) = self.joins.missing.take() else { return };
         let why = Refusal::LeftBehind(self.fence.view);
         if self.agreement.is_none() {
-            self.refuse(missing.token, &why);
-            if let Some(change) = self.change.take() {
-                self.refuse(change.token, &why);
-            }
+            let asked = self.change.take().map(|change| change.token);
+            missing.token.into_iter().chain(asked).for_each(|token| self.refuse(token, &why));
             (self.held, self.is_agreed, self.ended) = (Vec::new(), false, Some(why));
             return;
         }

@@ -71,7 +71,8 @@ impl Node {
         self.place = Place::start_of(view);
         let early = self.fence.begin(view);
         if self.joins.outside.take().is_some() {
-            self.rank = first_rank(view);
+            // Answers to what earlier processes sent are to nothing of this one.
+            (self.rank, self.plain_sent) = (first_rank(view), first_rank(view).0);
             self.miss_state();
         } else {
             self.keep_snapshot(before);

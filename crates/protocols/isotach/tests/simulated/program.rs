@@ -170,6 +170,13 @@ impl Program {
                 Refusal::Misuse(text) if text.contains("has reserved no place") => {
                     self.forget_place(frame.token, &text, views)
                 }
+                // The variable had no copy in the view that the program went by, and was kept for one that it came back with.
+                Refusal::Misuse(text)
+                    if text.contains("has reserved a place") && self.has_lost_some(views) =>
+                {
+                    self.take_back(frame.token);
+                    Ok(())
+                }
                 Refusal::Misuse(text) => Err(format!("node {} was refused: {text}", self.me.0)),
                 Refusal::Busy => Err(format!("node {} was busy", self.me.0)),
                 Refusal::Minority { .. } if self.kept.is_none() => {
@@ -225,6 +232,10 @@ impl Program {
             PLAIN | HALTED => Ok(()),
             other => Err(format!("node {} was told kind {}", self.me.0, other.0)),
         }
+    }
+
+    fn has_lost_some(&self, views: &BTreeMap<View, Arc<Isonet>>) -> bool {
+        self.kept.is_some() && views[&View(1)].variables().any(|(variable, _)| has_lost(views, variable))
     }
 
     /// A variable was lost with its last copy, and its places with it: it came back without.

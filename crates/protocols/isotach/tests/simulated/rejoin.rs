@@ -123,14 +123,12 @@ impl World {
         if is_over {
             self.run.gone.extend(&there);
             self.check()?;
-            let in_view = self.programs.iter().filter(|(_, program)| !program.state.is_outside());
-            let can_go_on = in_view.filter(|(node, _)| members.contains(*node));
-            let left = can_go_on.count();
-            return if 2 * left > members.len() {
-                wrong(format!("{left} of {members:?} do not go on: {ended:?}"))
-            } else {
-                Ok(())
+            let is_right = |(node, why): (&NodeId, &Refusal)| match why {
+                Refusal::Minority { left, of, .. } => 2 * left <= *of,
+                _ => self.lacks_state(*node, why),
             };
+            let wrongly = ended.iter().find(|one| !is_right(*one));
+            return wrongly.map_or(Ok(()), |(node, why)| wrong(format!("node {} has ended: {why}", node.0)));
         }
         let views: BTreeSet<(NodeId, View)> =
             there.iter().map(|node| (*node, self.net.nodes[node].view())).collect();
@@ -165,7 +163,10 @@ impl World {
         let is_there = |other: NodeId, view: View| {
             self.run.views.get(&view).is_some_and(|isonet| isonet.topology().switch_of(other).is_some())
         };
-        let is_left = |other: &NodeId| self.run.views.range(view..).all(|(view, _)| is_there(*other, *view));
+        let has_view = |other: &NodeId| self.programs.get(other).is_some_and(|one| !one.state.is_outside());
+        let is_left = |other: &NodeId| {
+            has_view(other) && self.run.views.range(view..).all(|(view, _)| is_there(*other, *view))
+        };
         let was_there = |other: &NodeId| is_there(*other, View(view.0 - 1));
         let isonet = &self.run.views[view];
         let sources: BTreeSet<NodeId> = isonet.topology().nodes().filter(was_there).collect();

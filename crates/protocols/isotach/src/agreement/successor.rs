@@ -38,3 +38,47 @@ impl Agreement {
         Members::new(topology, newcomers)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agreement::Outcome;
+    use crate::codec::AgreeStep;
+    use quintet_contract::Time;
+
+    const NOW: Time = Time(1);
+    const ONE: NodeId = NodeId(1);
+
+    /// The views that were agreed on.
+    fn agreed(agreement: &mut Agreement) -> Vec<(View, Members)> {
+        let view = |outcome| match outcome {
+            Outcome::Agreed(view, members) => (view, members),
+            other => panic!("{other:?}"),
+        };
+        agreement.outcomes.drain(..).map(view).collect()
+    }
+
+    #[test]
+    fn who_asks_is_let_in_as_another_one_than_the_one_that_is_left_out_first() {
+        let topology = Topology::lan(NodeId(9), &[NodeId(0), ONE]).expect("it has nodes");
+        let mut agreement = Agreement::new(NodeId(0), NodeId(100), View(1), topology.clone());
+        agreement.hear(NOW, ONE, View(1), AgreeStep::Leaves);
+        agreement.hear(NOW, ONE, View(0), AgreeStep::Asks(5));
+        let [(View(2), without), (View(3), with)] = &agreed(&mut agreement)[..] else { panic!("two views") };
+        assert_eq!((without.life_of(ONE), with.life_of(ONE), with.since(ONE)), (None, Some(5), View(3)));
+        agreement.leave(NOW);
+        assert!(!agreement.may_end(&topology), "the process that wanted to end is another one");
+        assert!(agreement.said.iter().all(|(_, _, step)| *step != AgreeStep::AllLeave));
+        let told: Vec<_> = agreement
+            .said
+            .drain(..)
+            .filter(|(to, _, step)| (*to, step) == (ONE, &AgreeStep::Leaves))
+            .collect();
+        assert_eq!(told.len(), 1);
+        agreement.hear(NOW, ONE, View(3), AgreeStep::Asks(5));
+        agreement.hear(NOW, ONE, View(3), AgreeStep::Asks(4));
+        assert_eq!(agreed(&mut agreement), [], "it is in the view");
+        agreement.hear(NOW, ONE, View(3), AgreeStep::Leaves);
+        assert!(!agreement.may_end(&topology), "it has not heard that all want to");
+    }
+}

@@ -106,7 +106,8 @@ impl Lab {
                 {
                     tried += 1;
                 }
-                other => return other,
+                Err(error) => return Err(managers::explained(error, &located.address, cluster, link)),
+                connected => return connected,
             }
         }
     }

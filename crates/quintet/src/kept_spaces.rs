@@ -3,17 +3,16 @@
 //! This machine's agent is asked for a space, and has it agreed; where the spaces are its file says. Each has servers of its own, so that whoever opens one
 //! has a connection of its own to them.
 
-use crate::{
-    Error, Lab, LinkConfig, Space, SpaceAddress, SpaceInfo, SpaceName, SpaceRights, SpaceSettings,
-    SpacesConfig,
-};
+mod rights;
+
+use crate::{Error, Lab, LinkConfig, Space, SpaceAddress, SpaceInfo, SpaceName, SpaceSettings, SpacesConfig};
 use quintet_agent::{AgentError, Client, Membership};
-use quintet_contract::{Identity, NodeId};
+use quintet_contract::NodeId;
 use quintet_errors::Code;
 use quintet_identity::{AgentFile, AgentSpace};
-use quintet_membership::{KeptSpace as Agreed, MAX_ALLOWED, NewSpace, Reason, Request};
+use quintet_membership::{KeptSpace as Agreed, NewSpace, Reason, Request};
 use quintet_tuple_space::{Policy, SpaceNumber};
-use std::collections::BTreeSet;
+use rights::allowed;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -129,7 +128,7 @@ impl KeptSpaces {
     /// Removes the one of this name with its tuples, on all machines that keep it; whether there was one.
     ///
     /// # Errors
-    /// [`Code::Unreachable`]: this machine's agent does not run, or no majority agrees.
+    /// [`Code::Unreachable`]: this machine's agent does not run, or no majority agrees. [`Code::NotAllowed`]: it is for other machines than this one.
     pub fn remove(&self, name: &SpaceName) -> Result<bool, Error> {
         let agent = Client::local(&self.folder).map_err(refused)?;
         let view = agent.membership(true).map_err(refused)?.view;
@@ -191,29 +190,6 @@ fn known(agent: &Client) -> Result<Membership, AgentError> {
         Err(AgentError::Refused(refusal)) if refusal.reason == Reason::NoMajority => agent.membership(false),
         agreed => agreed,
     }
-}
-
-/// The members that these identities are. Clients of a space that is kept all prove who they are.
-fn allowed(membership: &Membership, allow: &SpaceRights) -> Result<BTreeSet<NodeId>, Error> {
-    let bad = |text: String| Err(Error::new(Code::BadValue, text));
-    if allow.own_machine {
-        return bad("whoever comes to a space that machines of a cluster keep proves who he is: name the identity of the machine".to_owned());
-    }
-    if !(1..=MAX_ALLOWED).contains(&allow.identities.len()) {
-        return bad(format!(
-            "a space that machines of a cluster keep is for all of them, or for 1 to {MAX_ALLOWED}, not for {}",
-            allow.identities.len()
-        ));
-    }
-    let members = &membership.view.members;
-    let node = |identity: &Identity| {
-        let found = members.iter().find(|(_, member)| member.identity == *identity);
-        found.map(|(node, _)| *node).ok_or_else(|| {
-            let hex: String = identity.0.iter().map(|byte| format!("{byte:02x}")).collect();
-            Error::new(Code::BadValue, format!("no machine of the cluster has the identity {hex}"))
-        })
-    };
-    allow.identities.iter().map(node).collect()
 }
 
 fn other_settings(name: &SpaceName, there: &Agreed, membership: &Membership) -> String {

@@ -348,8 +348,11 @@ fn answer(calls: &Calls, received: &Result<Received, Code>) -> Result<Answer, Er
 /// A replica that does not lead says who does.
 fn no_leader(body: &[u8]) -> Error {
     let text = match Leader::decode_all(body) {
-        Ok(Leader(Some(node))) => format!("this replica does not lead: replica {} does", node.0),
-        _ => "no replica leads now: a majority of them is needed".to_owned(),
+        Ok(Leader { has_no_log: true, .. }) => {
+            "it has no log of the space, so that it has no vote".to_owned()
+        }
+        Ok(Leader { node: Some(node), .. }) => format!("this replica does not lead: replica {} does", node.0),
+        _ => "no replica leads now".to_owned(),
     };
     Error::new(Code::Unreachable, text)
 }

@@ -337,7 +337,7 @@ impl Protocol for Watchman {
             }
             (LEADER, ..) => {
                 let leader = Leader::decode_all(frame.body).ok();
-                let number = leader.and_then(|Leader(node)| u8::try_from(node?.0).ok());
+                let number = leader.and_then(|leader| u8::try_from(leader.node?.0).ok());
                 self.leader.iter().for_each(|told| told(number));
                 if number.is_some() && number == self.replica {
                     let rights = self.rights.lock().unwrap_or_else(PoisonError::into_inner);

@@ -56,7 +56,8 @@ impl Agreed for View {
             | Change::AddSpace(_)
             | Change::RemoveSpace(..)
             | Change::ReplaceReplica(_)
-            | Change::ReplicaReady(..) => Seat::Unchanged,
+            | Change::ReplicaReady(..)
+            | Change::SetRights(_) => Seat::Unchanged,
         }
     }
 }

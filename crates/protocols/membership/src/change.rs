@@ -2,7 +2,7 @@
 
 use crate::kept_space::{MAX_SPACE_NAME_BYTES, NewSpace};
 use crate::replacement::Replacement;
-use crate::rights::{decode_restricted, encode_restricted};
+use crate::rights::{NewRights, decode_restricted, encode_restricted};
 use quintet_contract::{Identity, Incarnation, NodeId};
 use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
 
@@ -36,6 +36,8 @@ pub enum Change {
     ReplaceReplica(Replacement),
     /// That one has them: the space's name, the number of the view that the replacement came with.
     ReplicaReady(String, u64),
+    /// Other members' programs may use a space from now on.
+    SetRights(NewRights),
 }
 
 /// A machine that comes.
@@ -67,7 +69,8 @@ impl Change {
             | Change::AddSpace(_)
             | Change::RemoveSpace(..)
             | Change::ReplaceReplica(_)
-            | Change::ReplicaReady(..) => None,
+            | Change::ReplicaReady(..)
+            | Change::SetRights(_) => None,
             Change::Join(joiner) => Some(joiner.node),
             Change::Remove(node)
             | Change::Revive(node, _)
@@ -93,6 +96,7 @@ impl Encode for Change {
             Change::RemoveSpace(..) => 8,
             Change::ReplaceReplica(_) => 9,
             Change::ReplicaReady(..) => 10,
+            Change::SetRights(_) => 12,
         };
         sink.u8(tag);
         if let Some(node) = self.node() {
@@ -111,6 +115,7 @@ impl Encode for Change {
             Change::AddSpace(new) if new.allow.is_some() => encode_restricted(new, sink),
             Change::AddSpace(new) => new.encode(sink),
             Change::ReplaceReplica(replacement) => replacement.encode(sink),
+            Change::SetRights(rights) => rights.encode(sink),
             Change::RemoveSpace(name, number) | Change::ReplicaReady(name, number) => {
                 sink.counted(name.as_bytes());
                 sink.u64(*number);
@@ -137,6 +142,7 @@ impl Decode<'_> for Change {
             }
             9 => return Replacement::decode(reader).map(Change::ReplaceReplica),
             11 => return decode_restricted(reader).map(Change::AddSpace),
+            12 => return NewRights::decode(reader).map(Change::SetRights),
             _ => return Err(reader.invalid("change", tag, 1)),
         }
         let node = NodeId(reader.u16()?);

@@ -10,6 +10,7 @@ use crate::membership::Membership;
 use crate::not_allowed::NotAllowed;
 use crate::refusal::{Reason, Refusal};
 use crate::replacement::Replacement;
+use crate::rights::NewRights;
 use crate::view::View;
 use quintet_contract::{
     Address, DownCause, Effect, Effects, Frame, Identity, Incarnation, Input, Kind, LinkClass, LinkInfo,
@@ -265,7 +266,7 @@ fn joiner() -> Joiner {
     }
 }
 
-fn requests() -> [Request; 8] {
+fn requests() -> [Request; 9] {
     [
         Request::Join {
             cluster: 7,
@@ -293,6 +294,12 @@ fn requests() -> [Request; 8] {
             to: NodeId(2),
         }),
         Request::ReplicaReady { name: "orders".to_owned(), since: 4 },
+        Request::SetRights(NewRights {
+            name: "orders".to_owned(),
+            number: 3,
+            granted: [NodeId(2)].into(),
+            revoked: [NodeId(1)].into(),
+        }),
     ]
 }
 

@@ -51,5 +51,5 @@ pub use membership::Membership;
 pub use not_allowed::NotAllowed;
 pub use refusal::{Reason, Refusal};
 pub use replacement::{Replaced, Replacement};
-pub use rights::MAX_ALLOWED;
+pub use rights::{MAX_ALLOWED, NewRights};
 pub use view::{FIRST_CLIENT, KEPT_CHANGES, MAX_MEMBERS, Member, View};

@@ -129,7 +129,7 @@ impl View {
     }
 }
 
-fn no_such_space(name: &str) -> Refusal {
+pub(crate) fn no_such_space(name: &str) -> Refusal {
     Refusal::new(Reason::NoSuchSpace, format!("the cluster keeps no space {name} any more"))
 }
 

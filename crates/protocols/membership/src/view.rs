@@ -150,6 +150,7 @@ impl View {
             Change::RemoveSpace(name, number) if self.keeps(name, *number) => Ok(()),
             Change::ReplaceReplica(replacement) => self.check_replacement(replacement),
             Change::ReplicaReady(name, since) => self.check_ready(name, *since),
+            Change::SetRights(rights) => self.with_rights(rights).map(drop),
             Change::RemoveSpace(name, _) => {
                 Err(Refusal::new(Reason::NoSuchSpace, format!("the cluster keeps no space {name} any more")))
             }
@@ -209,6 +210,7 @@ impl View {
             Change::RemoveSpace(name, _) => drop(self.spaces.remove(name)),
             Change::ReplaceReplica(replacement) => self.replace_replica(replacement),
             Change::ReplicaReady(name, since) => self.ready(name, *since),
+            Change::SetRights(rights) => self.set_rights(rights),
         }
         self.number += 1;
         if self.recent.len() == KEPT_CHANGES {

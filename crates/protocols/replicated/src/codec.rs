@@ -75,14 +75,22 @@ impl Decode<'_> for Meet {
     }
 }
 
-/// Who leads, as far as a replica knows: known u8 | node u16.
+/// Who leads, as far as a replica knows: known u8 | node u16, and 1 u8 behind it of one that has no log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Leader(pub Option<NodeId>);
+pub struct Leader {
+    /// Who does.
+    pub node: Option<NodeId>,
+    /// The replica that says so has no log, so that it has no vote: its group was not begun so far, or it has lost the log.
+    pub has_no_log: bool,
+}
 
 impl Encode for Leader {
     fn encode(&self, sink: &mut impl Sink) {
-        sink.u8(self.0.is_some().into());
-        sink.u16(self.0.map_or(0, |node| node.0));
+        sink.u8(self.node.is_some().into());
+        sink.u16(self.node.map_or(0, |node| node.0));
+        if self.has_no_log {
+            sink.u8(1);
+        }
     }
 }
 
@@ -93,7 +101,11 @@ impl Decode<'_> for Leader {
         if !is_known && node != NodeId(0) {
             return Err(reader.invalid("node of nobody", node.0, 2));
         }
-        Ok(Leader(is_known.then_some(node)))
+        let has_no_log = reader.left() > 0;
+        if has_no_log && !reader.flag("whether it has no log")? {
+            return Err(reader.invalid("whether it has no log", 0u8, 1));
+        }
+        Ok(Leader { node: is_known.then_some(node), has_no_log })
     }
 }
 

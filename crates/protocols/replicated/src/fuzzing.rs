@@ -180,7 +180,8 @@ pub fn bodies() -> Vec<(&'static str, Vec<u8>)> {
         ("snapshot", message(What::Snapshot { index: 9, index_term: 1, round: 1, view })),
         ("part", numbered(PART, part)),
         ("taken", numbered(TAKEN, encode_to_vec(&Taken { life: 1, term: 1, index: 9, at: 4 }))),
-        ("leader", numbered(LEADER, encode_to_vec(&Leader(Some(NodeId(2)))))),
+        ("leader", numbered(LEADER, encode_to_vec(&Leader { node: Some(NodeId(2)), has_no_log: false }))),
+        ("leader-no-log", numbered(LEADER, encode_to_vec(&Leader { node: None, has_no_log: true }))),
         (
             "meet",
             numbered(

@@ -401,7 +401,7 @@ where
 }
 
 /// Answers a request with who leads.
-fn answer_leader(to: Address, token: Token, leader: Option<NodeId>, out: &mut dyn Outbox) {
+fn answer_leader(to: Address, token: Token, leader: Leader, out: &mut dyn Outbox) {
     // Room for an answer was kept with its request.
-    let _ = send(out, to, LEADER, token, &Leader(leader));
+    let _ = send(out, to, LEADER, token, &leader);
 }

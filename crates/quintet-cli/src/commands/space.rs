@@ -1,5 +1,6 @@
 //! `quintet space`.
 
+mod allowing;
 mod kept;
 mod replacing;
 
@@ -14,7 +15,7 @@ use kept::Cluster;
 use quintet::{Code, Error, Identity, Policy, SpaceInfo, SpaceName, SpaceRights, SpaceSettings};
 use quintet_agent::Record;
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 #[derive(Args)]
@@ -31,6 +32,8 @@ enum Command {
     List(ListArguments),
     /// Show what a named space was made with, and how it is
     Show(NameArguments),
+    /// Say which machines may use a space that a cluster's agents keep
+    Allow(allowing::Arguments),
     /// Have another machine keep a space in the place of one, as where that is lost
     Move(MoveArguments),
     /// Remove a named space with its tuples
@@ -117,6 +120,7 @@ impl Arguments {
             Command::Create(arguments) => &arguments.which,
             Command::List(arguments) => &arguments.which,
             Command::Show(arguments) => &arguments.which,
+            Command::Allow(arguments) => &arguments.of.which,
             Command::Move(arguments) => &arguments.of.which,
             Command::Remove(arguments) => &arguments.of.which,
         }
@@ -145,6 +149,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Error> {
         Command::Create(create) => run_create(&create),
         Command::List(ListArguments { which }) => run_list(&which),
         Command::Show(NameArguments { name, which }) => show(&which, &name),
+        Command::Allow(arguments) => allowing::run(&arguments),
         Command::Move(arguments) => run_move(&arguments),
         Command::Remove(RemoveArguments { of }) => run_remove(&of),
     }
@@ -193,28 +198,36 @@ fn rights(create: &CreateArguments) -> Result<Option<SpaceRights>, Error> {
     if create.allow.is_empty() {
         return Ok(None);
     }
-    let bad = |text: String| Err(Error::new(Code::BadValue, text));
-    let Some(machines) = machines(&create.which)? else {
-        return bad(
-            "--allow names machines of a cluster, and this one belongs to none: a space on one machine is for this user's processes".to_owned(),
-        );
-    };
-    let mut rights = SpaceRights { own_machine: false, identities: BTreeSet::new() };
-    for (place, wanted) in create.allow.iter().enumerate() {
-        let found = machines.members().enumerate().find(|(_, (_, member))| member.name == *wanted);
-        let Some((order, (_, member))) = found else {
-            let known: Vec<&str> = machines.members().map(|(_, member)| member.name.as_str()).collect();
-            return bad(format!(
-                "--allow, machine {}: {wanted:?} is not in the cluster; there are: {}",
-                place + 1,
-                known.join(", ")
-            ));
-        };
-        // Processes on the machine that serves come over links that ask for no proof.
-        rights.own_machine |= order == 0;
-        rights.identities.insert(member.identity);
+    let named = identities(&create.which, "--allow", &create.allow)?;
+    // Processes on the machine that serves come over links that ask for no proof.
+    let own_machine = named.iter().any(|(order, _)| *order == 0);
+    Ok(Some(SpaceRights {
+        own_machine,
+        identities: named.into_iter().map(|(_, identity)| identity).collect(),
+    }))
+}
+
+/// By what the machines prove who they are that an option names, each with its place among all of the cluster.
+fn identities(which: &Which, option: &str, wanted: &[String]) -> Result<Vec<(usize, Identity)>, Error> {
+    let bad = |text: String| Error::new(Code::BadValue, text);
+    if wanted.is_empty() {
+        return Ok(Vec::new());
     }
-    Ok(Some(rights))
+    let Some(machines) = machines(which)? else {
+        return Err(bad(format!(
+            "{option} names machines of a cluster, and this one belongs to none: a space on one machine is for this user's processes"
+        )));
+    };
+    let one = |(place, wanted): (usize, &String)| {
+        let found = machines.members().enumerate().find(|(_, (_, member))| member.name == *wanted);
+        found.map(|(order, (_, member))| (order, member.identity)).ok_or_else(|| {
+            let known: Vec<&str> = machines.members().map(|(_, member)| member.name.as_str()).collect();
+            let known = known.join(", ");
+            let place = place + 1;
+            bad(format!("{option}, machine {place}: {wanted:?} is not in the cluster; there are: {known}"))
+        })
+    };
+    wanted.iter().enumerate().map(one).collect()
 }
 
 /// The machines of the cluster that is meant, if one is.

@@ -104,6 +104,7 @@ fn a_space_on_one_disk_and_one_on_three_are_created_found_listed_and_removed() {
     b.up();
     assert_eq!(a_theirs.count(&template!["task", ?i64]).unwrap(), 1);
     b.is_refused(&own, 77, &["may not use this space"]);
+    rights_change([&a, &b, &c]);
     a.does(&["space", "remove", "theirs"]);
     let names: Vec<Value> = listed(&c).iter().map(|space| space["name"].clone()).collect();
     assert_eq!(names, ["jobs", "orders"]);
@@ -125,6 +126,37 @@ fn a_space_on_one_disk_and_one_on_three_are_created_found_listed_and_removed() {
     // A space of the same name is another one.
     a.does(&["space", "create", "jobs", "--policy", "replicated=3"]);
     assert_eq!(space(&a, "jobs").count(&template!["left", ?i64]).unwrap(), 0);
+}
+
+/// Of the space `theirs`, which is kept by `b`, is for `a` and `c`, and has one tuple.
+fn rights_change([a, b, c]: [&Machine; 3]) {
+    let own = ["status", "--space", "quintet://lab/theirs"];
+    b.is_refused(&["space", "remove", "theirs"], 77, &["not for this machine", "a, c"]);
+    b.is_refused(&["space", "allow", "theirs", "--grant", "b"], 77, &["not for this machine", "a, c"]);
+    let waits = space(c, "theirs").begin().take(&template!["never"]).unwrap();
+    let given = object(&a.does(&["space", "allow", "theirs", "--grant", "b", "--revoke", "c", "--json"]));
+    assert_eq!(given["allow"], Value::from(vec!["a", "b"]), "{given}");
+    assert_eq!(waits.finish().expect_err("it is not for c any more").code(), Code::NotAllowed);
+    c.is_refused(&own, 77, &["may not use this space"]);
+    assert_eq!(space(b, "theirs").count(&template!["task", ?i64]).unwrap(), 1);
+    for (arguments, status, why) in [
+        (&["theirs", "--revoke", "a,b"][..], 65, "not for 0"),
+        (
+            &["theirs", "--grant", "x"],
+            65,
+            "--grant, machine 1: \"x\" is not in the cluster; there are: a, b, c",
+        ),
+        (&["theirs", "--grant", "c", "--revoke", "c"], 65, "name it once"),
+        (&["orders", "--grant", "c"], 65, "created for all machines"),
+        (&["volatile", "--grant", "c"], 69, "keep the rights that they were created with"),
+        (&["theirs"], 64, "--grant"),
+    ] {
+        a.is_refused(&[&["space", "allow"], arguments].concat(), status, &[why]);
+    }
+    // Whoever may use it gives the right back, from any machine.
+    b.does(&["space", "allow", "theirs", "--revoke", "b", "--grant", "c"]);
+    wait_until(|| c.ask(&own).0 == 0);
+    wait_until(|| b.ask(&own).0 == 77);
 }
 
 #[test]

@@ -85,6 +85,28 @@ fn programs_use_three_processes_as_one_space_and_hear_which_of_them_was_killed()
 }
 
 #[test]
+fn who_comes_to_another_manager_than_the_first_hears_where_that_is() {
+    let folder = TempDir::new().unwrap();
+    for places in [unix(&folder), tcp()] {
+        let (_managers, _) = three(&places);
+        for (number, place) in [(2, &places[1]), (3, &places[2])] {
+            let (code, said) = result(quintet(["status", "--space", place]));
+            let here = format!("manager {number} of the 3 of a space is here");
+            let first = format!("programs connect to the first, which is at {}", places[0]);
+            assert!(code == 65 && said.contains(&here) && said.contains(&first), "{code}: {said}");
+        }
+        let kernel = folder.join("kernel");
+        let (code, said) = result(quintet(["kernel", "--space", &places[2], "--listen", text(&kernel)]));
+        assert!(code == 65 && said.contains("manager 3 of the 3"), "{code}: {said}");
+    }
+    let place = format!("unix:{}", text(&folder.join("both")));
+    let both = quintet(["serve", "--managers", "2", "--listen", &place]);
+    wait_for(&both, "serving at");
+    let (code, said) = result(quintet(["status", "--space", &format!("{place}.1")]));
+    assert!(code == 65 && said.contains("this one without the .1 at its end"), "{code}: {said}");
+}
+
+#[test]
 fn managers_that_do_not_belong_together_say_so() {
     let folder = TempDir::new().unwrap();
     let places = unix(&folder);

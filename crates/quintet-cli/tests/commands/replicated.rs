@@ -170,6 +170,32 @@ fn two_of_three_that_are_killed_stop_it_and_one_of_them_lets_it_go_on() {
 }
 
 #[test]
+fn who_asks_a_space_whose_replicas_have_lost_their_logs_hears_which_these_are() {
+    let mut group = Group::start();
+    group.connect().out(tuple!["item", 1i64]).unwrap();
+    for server in &mut group.servers {
+        server.kill().unwrap();
+    }
+    let log = |replica: usize| group.folder.join(replica.to_string());
+    for lost in [1, 3] {
+        std::fs::rename(log(lost), group.folder.join(format!("{lost}.lost"))).unwrap();
+    }
+    group.servers = (1..=3).map(|replica| group.serve(replica)).collect();
+    let error = Lab::connect(group.address(), 0, LEASE).map(drop).unwrap_err();
+    let lost = |replica: usize| {
+        format!("replica {replica} at tcp:{}: it has no log of the space", group.places[replica - 1])
+    };
+    assert!([1, 3].into_iter().all(|replica| error.text().contains(&lost(replica))), "{error}");
+    assert!(!error.text().contains(&lost(2)), "{error}");
+    // With one of them back there is a majority.
+    group.servers[2].kill().unwrap();
+    std::fs::remove_dir_all(group.folder.join("3")).unwrap();
+    std::fs::rename(group.folder.join("3.lost"), group.folder.join("3")).unwrap();
+    group.servers[2] = group.serve(3);
+    assert_eq!(group.connect().count(&template!["item", ?i64]).unwrap(), 1);
+}
+
+#[test]
 fn a_full_disk_of_one_replica_holds_nobody_up() {
     let group = Group::start();
     let space = group.connect();

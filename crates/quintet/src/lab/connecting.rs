@@ -106,7 +106,8 @@ impl Lab {
                 {
                     tried += 1;
                 }
-                other => return other,
+                Err(error) => return Err(managers::explained(error, &located.address, cluster, link)),
+                connected => return connected,
             }
         }
     }
@@ -128,8 +129,9 @@ impl Lab {
         let places: Vec<(NodeId, LinkAddress)> =
             stack::replica_nodes(count).zip(replicas.iter().cloned()).collect();
         let until = Instant::now() + LEADER_LIMIT;
-        let mut last = None;
+        let mut why = Vec::new();
         while Instant::now() < until {
+            why.clear();
             for at in 0..places.len() {
                 match Lab::connect_to_replica(&places, at, cluster, lease, link, now.clone()) {
                     Ok(lab) => return Ok(lab),
@@ -139,7 +141,7 @@ impl Lab {
                         | Code::PeerSilent
                         | Code::Closed
                         | Code::DuplicateNode => {
-                            last = Some(error);
+                            why.push(format!("replica {} at {}: {}", at + 1, places[at].1, error.text()));
                         }
                         _ => return Err(error),
                     },
@@ -147,9 +149,11 @@ impl Lab {
             }
             std::thread::sleep(BETWEEN_ROUNDS);
         }
-        let why = last.map_or_else(String::new, |error| format!(": {}", error.text()));
-        let text =
-            format!("none of the {} replicas leads, and a majority of them is needed{why}", replicas.len());
+        let text = format!(
+            "none of the {} replicas leads, and a majority of them is needed: {}",
+            replicas.len(),
+            why.join("; ")
+        );
         Err(Error::new(Code::Unreachable, text))
     }
 

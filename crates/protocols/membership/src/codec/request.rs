@@ -4,7 +4,7 @@ use super::{JOIN, LEAVE, SPACE, VIEW, WATCH};
 use crate::change::{MAX_ADDRESS_BYTES, MAX_NAME_BYTES};
 use crate::kept_space::{MAX_SPACE_NAME_BYTES, NewSpace};
 use crate::replacement::Replacement;
-use crate::rights::{decode_restricted, encode_restricted};
+use crate::rights::{NewRights, decode_restricted, encode_restricted};
 use quintet_contract::{Identity, Kind, NodeId, Span};
 use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
 
@@ -50,6 +50,8 @@ pub enum Request {
         /// The number of the view that the replacement came with.
         since: u64,
     },
+    /// Other members' programs are to use a space from now on.
+    SetRights(NewRights),
     /// Who is in?
     View {
         /// Whether a majority is asked whether that is still so; else the answer is what this member knows, however late.
@@ -76,7 +78,8 @@ impl Request {
             Request::AddSpace(_)
             | Request::RemoveSpace { .. }
             | Request::ReplaceReplica(_)
-            | Request::ReplicaReady { .. } => SPACE,
+            | Request::ReplicaReady { .. }
+            | Request::SetRights(_) => SPACE,
             Request::View { .. } => VIEW,
             Request::Watch { .. } => WATCH,
         }
@@ -117,6 +120,7 @@ fn of_space(reader: &mut Reader<'_>) -> Result<Request, DecodeError> {
         2 => Request::ReplaceReplica(Replacement::decode(reader)?),
         3 => Request::ReplicaReady { name: name(reader)?, since: reader.u64()? },
         4 => Request::AddSpace(decode_restricted(reader)?),
+        5 => Request::SetRights(NewRights::decode(reader)?),
         other => return Err(reader.invalid("request about a space", other, 1)),
     })
 }
@@ -154,6 +158,10 @@ impl Encode for Request {
                 sink.u8(3);
                 sink.counted(name.as_bytes());
                 sink.u64(*since);
+            }
+            Request::SetRights(rights) => {
+                sink.u8(5);
+                rights.encode(sink);
             }
             Request::View { agreed } => sink.u8((*agreed).into()),
             Request::Watch { view, news, wait } => {

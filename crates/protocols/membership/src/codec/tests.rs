@@ -4,13 +4,14 @@ use crate::change::{Change, Entry, Joiner};
 use crate::kept_space::{MAX_KEPT_SPACES, NewSpace};
 use crate::refusal::{Reason, Refusal};
 use crate::replacement::Replacement;
-use crate::rights::MAX_ALLOWED;
+use crate::rights::{MAX_ALLOWED, NewRights};
 use crate::view::{KEPT_CHANGES, MAX_MEMBERS, View};
 use proptest::prelude::*;
 use quintet_contract::limits::MAX_PAYLOAD_BYTES;
 use quintet_contract::{Identity, Incarnation, NodeId, Span};
 use quintet_raft::MAX_NUMBER;
 use quintet_wire::{Encode, encode_to_vec};
+use std::collections::BTreeSet;
 
 fn joiner(node: u16, name: String) -> Joiner {
     let mut identity = [0; 32];
@@ -94,6 +95,12 @@ fn requests_and_answers_come_back() {
             to: NodeId(65_535),
         }),
         Request::ReplicaReady { name: "orders".to_owned(), since: u64::MAX },
+        Request::SetRights(NewRights {
+            name: "orders".to_owned(),
+            number: 7,
+            granted: [NodeId(0), NodeId(65_535)].into(),
+            revoked: BTreeSet::new(),
+        }),
         Request::View { agreed: true },
         Request::View { agreed: false },
         Request::Watch { view: 1, news: u64::MAX, wait: Span(3) },

@@ -274,6 +274,8 @@ impl Membership {
             Request::ReplicaReady { name, since } if view.check_ready(name, *since).is_ok() => {
                 Change::ReplicaReady(name.clone(), *since)
             }
+            Request::SetRights(rights) if view.has_rights(rights) => return Turn::Answer(Answer::Done),
+            Request::SetRights(rights) => Change::SetRights(rights.clone()),
             // It was said before, or the space or the replica is no more.
             Request::ReplicaReady { .. } => return Turn::Answer(Answer::Done),
             Request::Join { name, identity, address, grants, ticket, .. } => {

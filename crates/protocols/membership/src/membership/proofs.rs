@@ -5,12 +5,15 @@
 //! - what a member says counts only where the link proves the identity that the view has for it;
 //! - members may ask for all, but to be let in or moved for themselves only; whoever is none may ask for nothing: agents let machines in,
 //!   which have seen their tokens.
+//!
+//! A space that is for some machines is removed by these, and they say who else may use it. A machine speaks for the processes of its own user, whose requests it hands on.
 
 use super::Membership;
 use crate::codec::{ERROR, Request};
 use crate::not_allowed::NotAllowed;
 use crate::refusal::{Reason, Refusal};
-use quintet_contract::{Address, Disconnect, Identity, Outbox, PeerChange};
+use crate::rights::NewRights;
+use quintet_contract::{Address, Disconnect, Identity, NodeId, Outbox, PeerChange};
 use quintet_wire::registry::{PORT_CALLERS, PORT_MEMBERSHIP};
 use quintet_wire::send;
 use std::collections::BTreeMap;
@@ -55,21 +58,39 @@ impl Membership {
     /// # Errors
     /// Why not.
     pub(super) fn may_ask(&self, from: Address, request: &Request) -> Result<(), Refusal> {
-        let Some(proved) = self.proofs.0.get(&from) else { return Ok(()) };
-        let mut members = self.view().into_iter().flat_map(|view| view.members.values());
-        let asker = members.find(|member| member.identity == *proved);
+        let Some(proved) = self.proofs.0.get(&from) else {
+            return self.may_manage(self.speaker(from), request);
+        };
+        let mut members = self.view().into_iter().flat_map(|view| &view.members);
+        let asker = members.find(|(_, member)| member.identity == *proved);
         let text = match (asker, request) {
             (None, _) => "this machine is no member of the cluster: join it with quintet join first",
             (Some(_), Request::Join { identity, .. }) if identity == proved => return Ok(()),
             // Other members hand on what their callers ask; none can hand on more than it was granted.
-            (Some(asker), Request::Join { grants, .. }) => match from.port {
+            (Some((_, asker)), Request::Join { grants, .. }) => match from.port {
                 PORT_MEMBERSHIP if grants & !asker.grants == 0 => return Ok(()),
                 PORT_MEMBERSHIP => "a machine lets others do no more than it may do itself",
                 _ => "a machine may ask for itself only: have its agent asked",
             },
-            (Some(_), _) => return Ok(()),
+            (Some((node, _)), _) => return self.may_manage(*node, request),
         };
         Err(Refusal::new(Reason::NotAllowed, text))
+    }
+
+    /// Who speaks that proves nothing: another member on its link, or a process of this machine.
+    fn speaker(&self, from: Address) -> NodeId {
+        if from.port == PORT_MEMBERSHIP { from.node } else { self.config.node }
+    }
+
+    /// Whether a member may ask for this of a space.
+    ///
+    /// # Errors
+    /// Why not.
+    fn may_manage(&self, node: NodeId, request: &Request) -> Result<(), Refusal> {
+        let (Request::RemoveSpace { name, .. } | Request::SetRights(NewRights { name, .. })) = request else {
+            return Ok(());
+        };
+        self.view().map_or(Ok(()), |view| view.check_manages(node, name))
     }
 
     /// Tells the callers of this node, where there are any, of a peer that may not ask for what it has.

@@ -1,5 +1,7 @@
 //! One member by itself, with a disk: what it says to whom, and when not.
 
+mod rights;
+
 use crate::agreement::{Message, What};
 use crate::change::{Change, Entry, Joiner};
 use crate::codec::{self, Answer, Request};

@@ -3,6 +3,7 @@ use crate::change::{Change, Entry, Joiner};
 use crate::kept_space::{MAX_KEPT_SPACES, NewSpace};
 use crate::refusal::Reason;
 use crate::replacement::Replacement;
+use crate::rights::NewRights;
 use quintet_contract::{Identity, Incarnation, NodeId};
 use quintet_wire::{Decode, encode_to_vec};
 
@@ -255,4 +256,36 @@ fn a_space_is_for_members_that_are_named() {
     let same = NewSpace { allow: Some([NodeId(0), NodeId(4)].into()), ..space("a", &[0, 1, 2]) };
     assert!(view.keeps_as(&same));
     assert!(!view.keeps_as(&space("a", &[1, 2, 3])), "that is for all");
+}
+
+#[test]
+fn who_may_use_a_space_changes_and_those_who_may_alone_change_it() {
+    let mut view = six();
+    assert!(apply(&mut view, Change::AddSpace(space("all", &[0]))));
+    let new = NewSpace { allow: Some([NodeId(0), NodeId(4)].into()), ..space("a", &[1, 2, 3]) };
+    assert!(apply(&mut view, Change::AddSpace(new)));
+    let numbers = ["all", "a"].map(|name| view.spaces[name].number);
+    let rights = |of: usize, granted: &[u16], revoked: &[u16]| NewRights {
+        name: ["all", "a"][of].to_owned(),
+        number: numbers[of],
+        granted: granted.iter().copied().map(NodeId).collect(),
+        revoked: revoked.iter().copied().map(NodeId).collect(),
+    };
+    for (of, granted, revoked) in [(0, &[1][..], &[][..]), (1, &[9], &[]), (1, &[], &[0, 4])] {
+        let change = Change::SetRights(rights(of, granted, revoked));
+        assert_eq!(why(&view, &change), Some(Reason::BadReplicas), "{change:?}");
+    }
+    let gone = NewRights { number: 1, ..rights(1, &[1], &[]) };
+    assert_eq!(why(&view, &Change::SetRights(gone)), Some(Reason::NoSuchSpace));
+    let both = rights(1, &[5], &[0]);
+    assert!(!view.has_rights(&both) && apply(&mut view, Change::SetRights(both.clone())));
+    assert!(view.has_rights(&both), "said again, it changes nothing");
+    assert_eq!(view.spaces["a"].allow, Some([NodeId(4), NodeId(5)].into()));
+    assert_eq!(View::decode_all(&encode_to_vec(&view)), Ok(view.clone()));
+    let manages = |view: &View, node: u16, name: &str| view.check_manages(NodeId(node), name).is_ok();
+    assert!(manages(&view, 5, "a") && manages(&view, 0, "all") && !manages(&view, 0, "a"));
+    assert!(apply(&mut view, Change::Remove(NodeId(4))) && !manages(&view, 0, "a"));
+    assert!(apply(&mut view, Change::Remove(NodeId(5))) && manages(&view, 0, "a"), "nobody else is left");
+    assert!(apply(&mut view, Change::SetRights(rights(1, &[0], &[]))));
+    assert_eq!(view.spaces["a"].allow, Some([NodeId(0)].into()), "those that have left are forgotten");
 }

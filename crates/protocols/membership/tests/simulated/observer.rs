@@ -123,7 +123,10 @@ impl Observer {
             (Request::RemoveSpace { name, .. }, Answer::Done) => {
                 self.gone.insert(name.clone());
             }
-            (Request::ReplaceReplica(_) | Request::ReplicaReady { .. }, Answer::Done) => {}
+            (
+                Request::ReplaceReplica(_) | Request::ReplicaReady { .. } | Request::SetRights(_),
+                Answer::Done,
+            ) => {}
             (Request::Leave { node }, Answer::Done) => drop(self.left.insert(*node)),
             (Request::View { agreed: true }, Answer::Current(view, _)) => {
                 if view.number < before {

@@ -44,10 +44,14 @@ where
                 open.gather(now, &Input::Frame(from, Frame { bulk: &bulk, ..frame }));
             }
             Phase::Open(open) if is_request => {
-                let leader = open.raft.leader.filter(|leader| *leader != self.config.me.node);
+                let node = open.raft.leader.filter(|leader| *leader != self.config.me.node);
+                let leader = Leader { node, has_no_log: open.raft.last() == 0 };
                 answer_leader(from, frame.token, leader, out);
             }
-            _ if is_request => answer_leader(from, frame.token, None, out),
+            phase if is_request => {
+                let leader = Leader { node: None, has_no_log: matches!(phase, Phase::Meeting(_)) };
+                answer_leader(from, frame.token, leader, out);
+            }
             _ => {}
         }
     }
@@ -108,8 +112,8 @@ where
                 }
             }
         }
-        let leader = Leader(open.raft.leader);
-        if open.told != Some(leader) {
+        let leader = Leader { node: open.raft.leader, has_no_log: open.raft.last() == 0 };
+        if open.told.is_none_or(|told| told.node != leader.node) {
             open.told = Some(leader);
             let callers = Address { node: self.config.me.node, port: PORT_CALLERS };
             // Where nobody listens, nobody is to be told.

@@ -65,7 +65,7 @@ fn heard(client: &mut ToLeader<Above>) -> Vec<Heard> {
 }
 
 fn says(client: &mut ToLeader<Above>, number: u16, kind: Kind) -> Vec<Effect> {
-    let body = encode_to_vec(&Leader(None));
+    let body = encode_to_vec(&Leader { node: None, has_no_log: false });
     give(client, Input::Frame(replica(number), Frame::new(kind, Token(1), &body)))
 }
 

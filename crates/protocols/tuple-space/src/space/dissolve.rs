@@ -31,13 +31,24 @@ impl Space {
     /// Answers each request that waits with this refusal.
     pub(crate) fn refuse_unanswered(&mut self, now: Time, refusal: &Refusal, out: &mut dyn Outbox) {
         for address in self.addresses_in_order() {
-            let unanswered = self.senders.get(address).map(|sender| sender.unanswered.clone());
-            for (token, unanswered) in unanswered.unwrap_or_default() {
-                let was_answered = self.was_answered(unanswered);
-                self.drop_unanswered(now, unanswered);
-                if !was_answered {
-                    self.refuse(address, token, refusal.code, &*refusal.text, out);
-                }
+            self.refuse_unanswered_of(now, address, refusal, out);
+        }
+    }
+
+    /// The same of those that one address has asked.
+    pub(crate) fn refuse_unanswered_of(
+        &mut self,
+        now: Time,
+        address: Address,
+        refusal: &Refusal,
+        out: &mut dyn Outbox,
+    ) {
+        let unanswered = self.senders.get(address).map(|sender| sender.unanswered.clone());
+        for (token, unanswered) in unanswered.unwrap_or_default() {
+            let was_answered = self.was_answered(unanswered);
+            self.drop_unanswered(now, unanswered);
+            if !was_answered {
+                self.refuse(address, token, refusal.code, &*refusal.text, out);
             }
         }
     }

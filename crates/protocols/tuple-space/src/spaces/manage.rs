@@ -20,7 +20,7 @@ impl Spaces {
             Ok(SpacesRequest::Open(name)) => self.open(now, from, &name, out),
             Ok(SpacesRequest::Remove(name)) => self.remove(from, &name, out),
             Ok(SpacesRequest::List { after }) => Ok(Some(self.list(after.as_ref()))),
-            Ok(SpacesRequest::Allow(rights)) => self.allow(from, rights).map(|()| None),
+            Ok(SpacesRequest::Allow(rights)) => self.allow(now, from, rights, out).map(|()| None),
             Err(error) => Err((Code::Malformed, error.to_string())),
         };
         match done {

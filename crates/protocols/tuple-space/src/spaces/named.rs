@@ -3,7 +3,7 @@
 use super::SpacesConfig;
 use crate::codec::{Policy, SpaceInfo, SpaceName, SpaceNumber, SpaceSettings};
 use crate::{Refusal, Space, SpaceConfig};
-use quintet_contract::{Identity, Input, LinkInfo, Meter, Metric, Outbox, Protocol, Time, tell_all};
+use quintet_contract::{Address, Identity, Input, LinkInfo, Meter, Metric, Outbox, Protocol, Time, tell_all};
 use quintet_errors::Code;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -217,6 +217,22 @@ impl Table {
         let numbers: Vec<SpaceNumber> = self.spaces.keys().copied().collect();
         for number in numbers {
             self.space_mut(number).into_iter().for_each(|space| space.refuse_unanswered(now, refusal, out));
+            self.note_due(number);
+        }
+    }
+
+    /// The same of those that one address has asked.
+    pub(super) fn refuse_unanswered_of(
+        &mut self,
+        now: Time,
+        address: Address,
+        refusal: &Refusal,
+        out: &mut dyn Outbox,
+    ) {
+        let numbers: Vec<SpaceNumber> = self.spaces.keys().copied().collect();
+        for number in numbers {
+            let space = self.space_mut(number);
+            space.into_iter().for_each(|space| space.refuse_unanswered_of(now, address, refusal, out));
             self.note_due(number);
         }
     }

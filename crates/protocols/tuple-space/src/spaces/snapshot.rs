@@ -60,7 +60,7 @@ impl Decode<'_> for KeptSpaces {
 impl Snapshot for Spaces {
     type Config = KeptSpaces;
 
-    const BEHAVIOUR: u32 = Space::BEHAVIOUR * 256 + 1;
+    const BEHAVIOUR: u32 = Space::BEHAVIOUR * 256 + 2;
 
     fn save(&self, bytes: &mut Vec<u8>) {
         let Spaces { unnamed, table, clients, users } = self;

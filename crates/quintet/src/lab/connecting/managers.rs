@@ -7,7 +7,9 @@ use crate::{ConnectConfig, Error, LinkConfig, life, stack};
 use quintet_errors::Code;
 use quintet_link::LinkAddress;
 use quintet_runtime::{Elsewhere, Instance};
+use quintet_tuple_space::codec::MAX_MANAGERS;
 use quintet_tuple_space::{Request, SpaceNumber};
+use quintet_wire::registry::PORT_SPACE;
 use std::time::Duration;
 
 /// For how long the managers of a space are waited for that are there and have not found each other so far.
@@ -58,7 +60,7 @@ pub(crate) fn managers_at(address: &LinkAddress, cluster: u128, link: LinkConfig
     let lab = made.connected(node, stack::SPACE_NODE, instance, SHORTEST_LEASE, link, Seen::default())?;
     let managers = Pending::managers(&lab);
     lab.close();
-    let managers = managers?;
+    let managers = managers.map_err(|error| explained(error, address, cluster, link))?;
     if managers.iter().any(|place| !place.is_empty()) {
         let text = format!(
             "the space at {address} has managers in processes of their own, at {}: its programs ask them without a kernel",
@@ -67,6 +69,35 @@ pub(crate) fn managers_at(address: &LinkAddress, cluster: u128, link: LinkConfig
         return Err(Error::new(Code::BadValue, text));
     }
     Ok(u8::try_from(managers.len()).expect("a space has MAX_MANAGERS at most"))
+}
+
+/// Why a server has closed every link of this process: one of several managers knows none but those who ask for it, and programs ask for the first. So each of the
+/// others is asked for, and the one that is there says where the first is.
+pub(super) fn explained(error: Error, address: &LinkAddress, cluster: u128, link: LinkConfig) -> Error {
+    if error.code() != Code::PeerDied {
+        return error;
+    }
+    for manager in 1..u8::try_from(MAX_MANAGERS).expect("managers are numbered by a byte") {
+        match asked_for(manager, address, cluster, link) {
+            // It is not that one either, or nobody is there any more.
+            Err(other) if matches!(other.code(), Code::PeerDied | Code::DuplicateNode) => {}
+            Err(other) if other.code() == Code::BadValue => return other,
+            _ => return error,
+        }
+    }
+    error
+}
+
+/// What the manager of this number, not the first, says to a program that asks it where everything is.
+fn asked_for(manager: u8, address: &LinkAddress, cluster: u128, link: LinkConfig) -> Result<(), Error> {
+    let made = Made::link(address)?;
+    let (node, config) = client_config(cluster, link);
+    let there = stack::manager_node(manager);
+    let instance = Instance::new(stack::client_of(there, &[PORT_SPACE], node, &config));
+    let lab = made.connected(node, there, instance, SHORTEST_LEASE, link, Seen::default())?;
+    let answered = Pending::managers(&lab).map(drop);
+    lab.close();
+    answered
 }
 
 impl Lab {

@@ -3,7 +3,7 @@
 use super::{MOST_MACHINES, Schedule};
 use crate::cluster::{join, view_of};
 use quintet_contract::NodeId;
-use quintet_membership::{NewSpace, Replacement, Request};
+use quintet_membership::{NewRights, NewSpace, Replacement, Request};
 
 impl Schedule {
     pub(super) fn request(&mut self) -> Request {
@@ -30,8 +30,13 @@ impl Schedule {
         let node = self.any();
         let is_removed = self.random.chance(500_000);
         let mut kept = view_of(&self.cluster.run, node).into_iter().flat_map(|view| &view.spaces);
-        match kept.next().filter(|_| is_removed) {
-            Some((name, space)) => Request::RemoveSpace { name: name.clone(), number: space.number },
+        let kept = kept.next().map(|(name, space)| (name.clone(), space.number, space.allow.is_some()));
+        match kept.filter(|_| is_removed) {
+            Some((name, number, true)) if self.random.chance(500_000) => {
+                let (granted, revoked) = ([NodeId(self.any())].into(), [NodeId(self.any())].into());
+                Request::SetRights(NewRights { name, number, granted, revoked })
+            }
+            Some((name, number, _)) => Request::RemoveSpace { name, number },
             None if self.random.chance(400_000) => self.request_of_replica(node),
             None => {
                 self.identities += 1;

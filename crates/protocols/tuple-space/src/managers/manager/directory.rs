@@ -85,7 +85,7 @@ impl Manager {
                 asked
             }
             (Ok(_), None) => {
-                let text = "the directory is at the first manager";
+                let text = self.where_the_first_is();
                 return self.spaces.unnamed_mut().refuse(from, frame.token, Code::BadValue, text, out);
             }
             (Err(error), _) => {
@@ -105,6 +105,21 @@ impl Manager {
             Route::Gather(signature) => self.want(Relocation::Class(signature, Class::Search)),
         }
         self.direct(now, out);
+    }
+
+    /// What a program hears that has come to this manager, which is not the first.
+    fn where_the_first_is(&self) -> String {
+        let (number, of) = (self.me + 1, self.managers.len());
+        let begin =
+            format!("manager {number} of the {of} of a space is here, and programs connect to the first");
+        match self.addresses[0].as_str() {
+            // It listens beside the first.
+            "" => format!(
+                "{begin}: its address is this one without the .{me} at its end, or the port that is lower by {me}",
+                me = self.me
+            ),
+            address => format!("{begin}, which is at {address}"),
+        }
     }
 
     /// Counts what is here of a hash, if nothing has moved since the router heard where everything is: then all managers together have all of it.

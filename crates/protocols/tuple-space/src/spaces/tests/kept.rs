@@ -85,7 +85,16 @@ fn spaces_that_are_for_some_are_for_nobody_else() {
         assert_eq!(refused(&bench.manage(OTHER, &asked)).0, Code::NotAllowed);
     }
     assert_eq!(bench.ask(OTHER, 5, 0, Request::Renew), [], "it is not answered, whoever asks");
-    assert_eq!(bench.manage(OWN, &SpacesRequest::Allow(rights(&[OTHER]))), Answer::Done);
+    for (token, space) in [(7, 0), (8, a)] {
+        let (wait, template) = (Wait::Forever, &template!["another"]);
+        assert_eq!(bench.ask(MEMBER, token, space, Request::Take { wait, lease: None, template }), []);
+    }
+    let sent = bench.ask(OWN, 77, 0, Request::Spaces(&SpacesRequest::Allow(rights(&[OTHER]))));
+    let told: Vec<_> = sent.iter().filter(|(to, ..)| *to == MEMBER).collect();
+    assert!(
+        told.len() == 2 && told.iter().all(|(_, _, answer)| refused(answer).0 == Code::NotAllowed),
+        "{told:?}"
+    );
     assert!(is_refused(&bench.out(MEMBER, 3, 0, 2)));
     assert_eq!(bench.take(OTHER, 6, 0, Wait::AtOnce), [(OTHER, 6, tuple_of(1))]);
     let open = &mut Bench::of(Policy::Logged);

@@ -11,7 +11,7 @@ use crate::space::snapshot::{read_optional, write_optional};
 use bytes::Bytes;
 use quintet_contract::Time;
 use quintet_contract::limits::{MAX_BULK_BYTES, MAX_PAYLOAD_BYTES};
-use quintet_wire::{DecodeError, Reader, Sink};
+use quintet_wire::{Decode, DecodeError, Reader, Sink};
 
 impl Entry {
     fn save(&self, bytes: &mut Vec<u8>) {
@@ -118,7 +118,7 @@ impl Store {
 
     /// The tuples, in their indexes; nobody waits so far.
     pub(in crate::space) fn restore(reader: &mut Reader<'_>, key: &HashKey) -> Result<Store, DecodeError> {
-        let signature = Signature(reader.counted("signature", MAX_PAYLOAD_BYTES)?.into());
+        let signature = Signature::decode(reader)?;
         let usage = Usage::restore(reader)?;
         let entries = Slab::restore(reader, |_, reader| Entry::restore(reader, &signature, &usage))?;
         let mut indexes = IndexSet::restore(reader)?;

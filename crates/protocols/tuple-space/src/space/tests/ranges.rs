@@ -1,9 +1,9 @@
 //! Templates with ranges: the oldest tuple in one is found, and how many are compared for that.
 
 use super::bench::{Bench, Sent, plain};
-use crate::space::{BETWEEN_STEPS, stages};
-use crate::{Answer, Field, Request, SpaceConfig, Template, Tuple, Wait, template, tuple};
-use quintet_contract::{Effect, Effects, Input, Protocol, Span};
+use crate::space::{BETWEEN_STEPS, Space, stages};
+use crate::{Answer, Array, ArrayOf, Field, Request, SpaceConfig, Template, Tuple, Wait, template, tuple};
+use quintet_contract::{Effect, Effects, Input, Protocol, Snapshot, Span};
 
 const TUPLES: i64 = 5_000;
 const STEP: usize = 64;
@@ -57,6 +57,29 @@ fn the_oldest_in_a_range_is_taken_and_not_the_smallest() {
         assert_eq!(take(&mut bench, n as u64, &wanted), plain(tuple!["a", n]));
     }
     assert_eq!(take(&mut bench, 9, &wanted), Answer::NoMatch);
+}
+
+/// No tuple contradicts a signature of which none is left.
+#[test]
+fn an_ordered_index_without_tuples_is_not_restored_from_changed_bytes() {
+    let mut bench = Bench::new(SpaceConfig::default());
+    let numbers = 0..100i64;
+    let elements = Array::from_elements(&[2], &[0u8; 2]).unwrap();
+    numbers.clone().for_each(|n| bench.put(&tuple!["a", n, elements.clone()]));
+    for n in numbers.rev() {
+        let wanted = template!["a", Field::range(n..=n + 1), ?ArrayOf<u8, 1>];
+        assert_ne!(take(&mut bench, n as u64, &wanted), Answer::NoMatch);
+    }
+    bench.ask_settled(1, 100, 100, Request::Status);
+    let mut bytes = Vec::new();
+    bench.space.save(&mut bytes);
+    for bit in 0..8 * bytes.len() {
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        if let Ok(space) = Space::restore(&SpaceConfig::default(), &bytes) {
+            space.verify();
+        }
+        bytes[bit / 8] ^= 1 << (bit % 8);
+    }
 }
 
 #[test]

@@ -202,6 +202,24 @@ typedef enum {
 } quintet_change;
 
 /**
+ * What `quintet_isonet_next` gives.
+ */
+typedef enum {
+    /**
+     * A message of an isochron.
+     */
+    QUINTET_ISONET_MESSAGE = 0,
+    /**
+     * The state of another member's program, to be put in place of what this one began with: the first that a member takes that has come back.
+     */
+    QUINTET_ISONET_STATE = 1,
+    /**
+     * A member comes back: the state that this program has now is to be given with `quintet_isonet_give_state`, before anything else is taken.
+     */
+    QUINTET_ISONET_STATE_WANTED = 2,
+} quintet_isonet_kind;
+
+/**
  * What one end of a range is.
  */
 typedef enum {
@@ -569,19 +587,23 @@ typedef struct {
 typedef void (*quintet_handle)(quintet_call *call, void *argument);
 
 /**
- * A message of an isochron. `data` is the library's, and good until the next one is taken.
+ * What a program takes. `data` is the library's, and good until the next one is taken.
  */
 typedef struct {
     /**
-     * The member that has sent it.
+     * A message, unless the program shares its state.
+     */
+    quintet_isonet_kind kind;
+    /**
+     * The member that has sent it, of a message.
      */
     uint16_t sender;
     /**
-     * For which handler.
+     * For which handler, of a message.
      */
     uint32_t handler;
     /**
-     * What was sent.
+     * What was sent, or the state.
      */
     const void *data;
     /**
@@ -1952,6 +1974,13 @@ quintet_status quintet_isonet_add_handler(quintet_isonet *isonet,
                                           uint32_t handler);
 
 /**
+ * A member of which nothing is heard for so long is lost to the others: a second without this.
+ *
+ * Fails with `QUINTET_BAD_VALUE` once it has joined, and for a time that is none.
+ */
+quintet_status quintet_isonet_set_silence_limit(quintet_isonet *isonet, uint32_t silence_ms);
+
+/**
  * Joins: waits until all members are there and linked to each other. The program's interrupt check is not asked meanwhile.
  *
  * Fails with `QUINTET_BAD_VALUE` for members, variables or handlers that cannot be, or if the members do not say the same; `QUINTET_TIMED_OUT`, whose text names who did not
@@ -1968,9 +1997,17 @@ quintet_status quintet_isonet_join(quintet_isonet *isonet,
 quintet_status quintet_isonet_member(quintet_isonet *isonet, uint16_t *member, uint16_t *members);
 
 /**
- * Takes the next message, in the one order, if one comes within `timeout_ms`. Its data are good until the next is taken, or the isonet is freed.
+ * Whether a member is in the present view: it has not ended, or has come back.
  *
- * Fails with `QUINTET_TIMED_OUT`; `QUINTET_CANCELLED` if the program's interrupt check ended the wait; `QUINTET_UNREACHABLE` or `QUINTET_PEER_SILENT` if this member
+ * Fails with `QUINTET_BAD_VALUE` before it has joined, and for a member that there is not.
+ */
+quintet_status quintet_isonet_is_present(quintet_isonet *isonet, uint16_t member, bool *is_present);
+
+/**
+ * Takes the next message, in the one order, if one comes within `timeout_ms`. Its data are good until the next is taken, or the isonet is freed. A program that shares its state also
+ * takes that of another one, and is asked for its own.
+ *
+ * Fails with `QUINTET_TIMED_OUT`; `QUINTET_BUSY` while this program is to give its state; `QUINTET_CANCELLED` if the program's interrupt check ended the wait; `QUINTET_UNREACHABLE` or `QUINTET_PEER_SILENT` if this member
  * has stopped; `QUINTET_NO_HANDLER` if a message came for a handler that this member has not; `QUINTET_CLOSED` once it was closed.
  */
 quintet_status quintet_isonet_next(quintet_isonet *isonet,
@@ -1991,6 +2028,41 @@ quintet_status quintet_isonet_close(quintet_isonet *isonet);
 void quintet_isonet_free(quintet_isonet *isonet);
 
 /**
+ * Lets members that have ended come back: this member answers them. All members should say so.
+ *
+ * Fails with `QUINTET_BAD_VALUE` once it has joined.
+ */
+quintet_status quintet_isonet_set_rejoinable(quintet_isonet *isonet);
+
+/**
+ * The program makes something of the messages that it takes, and gives it to who comes back: `quintet_isonet_next` asks for it and gives another one's, as `kind` of a message says. All
+ * members say this, or none.
+ *
+ * Fails with `QUINTET_BAD_VALUE` once it has joined.
+ */
+quintet_status quintet_isonet_share_state(quintet_isonet *isonet);
+
+/**
+ * Comes back in place of a member that has ended, and waits until it is in the next view. If state is shared, the first that `quintet_isonet_next` gives is that of another member's
+ * program. The program's interrupt check is not asked meanwhile.
+ *
+ * Fails with `QUINTET_NO_HANDLER` if no member is there that lets others come back; `QUINTET_TIMED_OUT` if those who are there do not let it in, as they are too few or do not reach it;
+ * `QUINTET_BAD_VALUE` if this process does not share what they do; else as `quintet_isonet_join`.
+ */
+quintet_status quintet_isonet_rejoin(quintet_isonet *isonet,
+                                     int64_t timeout_ms);
+
+/**
+ * Gives the state of this program, 16 MiB at most, which is copied: after `QUINTET_ISONET_STATE_WANTED`, as all messages have made it that were taken before. Until then this member
+ * executes nothing; one that does not give it within the silence limit is lost to the others, and one that closes instead ends with `QUINTET_CLOSED`.
+ *
+ * Fails with `QUINTET_TOO_LARGE`, and then a shorter one may be given; `QUINTET_BAD_VALUE` if it was not asked for.
+ */
+quintet_status quintet_isonet_give_state(quintet_isonet *isonet,
+                                         const void *data,
+                                         size_t length);
+
+/**
  * Begins to put one together. To be freed with `quintet_isochron_free`.
  *
  * Fails with `QUINTET_UNREACHABLE` or `QUINTET_PEER_SILENT` if this member has stopped, `QUINTET_CLOSED` once the isonet was closed, `QUINTET_BAD_VALUE` before
@@ -2009,6 +2081,17 @@ quintet_status quintet_isochron_send(quintet_isochron *isochron,
                                      uint32_t handler,
                                      const void *data,
                                      size_t length);
+
+/**
+ * Sends a message to a handler of each member of the present view, this one as well. If a member comes back before it is executed it is not, and fails with `QUINTET_PEER_DIED`: a message to
+ * all is one to all.
+ *
+ * Fails with `QUINTET_TOO_LARGE` if the isochron would become too large. It goes on without any of these messages.
+ */
+quintet_status quintet_isochron_send_all(quintet_isochron *isochron,
+                                         uint32_t handler,
+                                         const void *data,
+                                         size_t length);
 
 /**
  * Reads a variable, behind what the isochron does before. `index` is which of its values that is (`quintet_isochron_value`); it may be NULL.

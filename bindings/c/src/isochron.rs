@@ -70,6 +70,23 @@ pub extern "C" fn quintet_isochron_send(
     })
 }
 
+/// Sends a message to a handler of each member of the present view, this one as well. If a member comes back before it is executed it is not, and fails with `QUINTET_PEER_DIED`: a message to
+/// all is one to all.
+///
+/// Fails with `QUINTET_TOO_LARGE` if the isochron would become too large. It goes on without any of these messages.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_isochron_send_all(
+    isochron: Option<&quintet_isochron>,
+    handler: u32,
+    data: *const c_void,
+    length: usize,
+) -> quintet_status {
+    guarded(|| {
+        let data = message(data, length, "data")?;
+        value(isochron)?.add(|isochron| isochron.send_all(handler, data))
+    })
+}
+
 /// Reads a variable, behind what the isochron does before. `index` is which of its values that is (`quintet_isochron_value`); it may be NULL.
 ///
 /// Fails with `QUINTET_BAD_VALUE` for no such variable, `QUINTET_TOO_LARGE`.
@@ -222,7 +239,7 @@ impl Part {
                 return outcome;
             }
             if self.member.inbox.holds_up() {
-                let text = "the isochron goes on, and messages that fill their room hold it up: take some with quintet_isonet_next, and wait again";
+                let text = "the isochron goes on, and what the program has not taken holds it up: take some with quintet_isonet_next, and wait again";
                 return Err(Error::new(Code::Busy, text));
             }
             self.member.connection.interrupt.look()?;

@@ -10,8 +10,20 @@
 //! and whoever has sent it something waits. No thread of the library calls the program.
 //!
 //! A member that ends without closing, is killed, or of which nothing is heard for a second is lost to the others, who go on without it. What nobody of them has executed until then
-//! fails with `QUINTET_PEER_DIED`: it is begun again, by those that are left. With fewer than half of the members, or half without the lowest, they stop (`QUINTET_UNREACHABLE`); who was
+//! fails with `QUINTET_PEER_DIED`, as does what was put together before a member came back: it is begun again, by those that are left. With fewer than half of the members, or half without the lowest, they stop (`QUINTET_UNREACHABLE`); who was
 //! left behind and lives stops, too (`QUINTET_PEER_SILENT`).
+//!
+//! Where all members are *rejoinable*, a process may take the place of a member that has ended: it says `quintet_isonet_rejoin` where that said `quintet_isonet_join`, and is in the
+//! next view, with the variables as that begins. If programs make something of the messages that they take, they share that state: one of them is asked for it by
+//! `quintet_isonet_next` when it has taken all that was executed before that view, and gives it with `quintet_isonet_give_state`; whoever comes back takes it before all else.
+//!
+//! ```c
+//! while (quintet_isonet_next(isonet, QUINTET_FOREVER, &message) == QUINTET_OK) {
+//!     if (message.kind == QUINTET_ISONET_MESSAGE) enter(&book, message.data, message.length);
+//!     if (message.kind == QUINTET_ISONET_STATE) restore(&book, message.data, message.length);
+//!     if (message.kind == QUINTET_ISONET_STATE_WANTED) quintet_isonet_give_state(isonet, &book, sizeof book);
+//! }
+//! ```
 //!
 //! An isonet belongs to the process that has joined. In a child of fork(2) calls fail with `QUINTET_CLOSED`, and freeing disturbs nothing; the child may join another one.
 //!
@@ -41,13 +53,14 @@ use crate::threads::without_signals;
 use core::ffi::{c_char, c_void};
 use core::mem::MaybeUninit;
 use core::ptr::{NonNull, null, null_mut};
-use quintet::{Bytes, Code, Error, IsochronMaker, Isonet, Received, Variable};
-use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use inbox::{Inbox, Item};
+use quintet::{Bytes, Code, Error, Isonet, IsonetBuilder, Variable};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Messages that wait until the program takes them, and their bytes.
-const MAX_WAITING: (usize, usize) = (256, 4 << 20);
+pub mod coming_back;
+mod inbox;
+
 /// How often a wait looks whether it was interrupted, or can end at all.
 pub(crate) const SLICE: Duration = Duration::from_millis(20);
 
@@ -62,8 +75,8 @@ pub struct Member {
     said: Mutex<Said>,
     joined: OnceLock<Isonet>,
     pub(crate) inbox: Arc<Inbox>,
-    /// The message that the program has, and looks at.
-    lent: Mutex<Option<Message>>,
+    /// What the program has taken last, and looks at.
+    lent: Mutex<Bytes>,
     process: u32,
 }
 
@@ -73,45 +86,37 @@ struct Said {
     member: Option<(u16, u16)>,
     variables: Vec<(Variable, usize)>,
     handlers: Vec<u32>,
+    silence_limit: Option<Duration>,
+    is_rejoinable: bool,
+    shares_state: bool,
 }
 
-struct Message {
-    sender: u16,
-    handler: u32,
-    bytes: Bytes,
+/// What `quintet_isonet_next` gives.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum quintet_isonet_kind {
+    /// A message of an isochron.
+    QUINTET_ISONET_MESSAGE = 0,
+    /// The state of another member's program, to be put in place of what this one began with: the first that a member takes that has come back.
+    QUINTET_ISONET_STATE = 1,
+    /// A member comes back: the state that this program has now is to be given with `quintet_isonet_give_state`, before anything else is taken.
+    QUINTET_ISONET_STATE_WANTED = 2,
 }
 
-/// A message of an isochron. `data` is the library's, and good until the next one is taken.
+/// What a program takes. `data` is the library's, and good until the next one is taken.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct quintet_isonet_message {
-    /// The member that has sent it.
+    /// A message, unless the program shares its state.
+    pub kind: quintet_isonet_kind,
+    /// The member that has sent it, of a message.
     pub sender: u16,
-    /// For which handler.
+    /// For which handler, of a message.
     pub handler: u32,
-    /// What was sent.
+    /// What was sent, or the state.
     pub data: *const c_void,
     /// Of so many bytes.
     pub length: usize,
-}
-
-/// What has come until the program takes it.
-#[derive(Default)]
-pub(crate) struct Inbox {
-    state: Mutex<Waiting>,
-    changed: Condvar,
-}
-
-#[derive(Default)]
-struct Waiting {
-    messages: VecDeque<Message>,
-    bytes: usize,
-    /// Whether the thread that executes isochrons waits for room.
-    is_held_up: bool,
-    /// Threads that take one.
-    takers: usize,
-    /// Whether the program wants no more: it closes.
-    is_shut: bool,
 }
 
 /// Begins to say what an isonet of this name shares, which others name alike: 1 to 100 bytes of text. To be freed with `quintet_isonet_free`.
@@ -171,13 +176,30 @@ pub extern "C" fn quintet_isonet_add_handler(
     guarded(|| value(isonet)?.say(|said| said.handlers.push(handler)))
 }
 
+/// A member of which nothing is heard for so long is lost to the others: a second without this.
+///
+/// Fails with `QUINTET_BAD_VALUE` once it has joined, and for a time that is none.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_isonet_set_silence_limit(
+    isonet: Option<&quintet_isonet>,
+    silence_ms: u32,
+) -> quintet_status {
+    guarded(|| {
+        if silence_ms == 0 {
+            return Err(misuse("a silence of 0 ms is none: give a limit of 1 ms or more"));
+        }
+        let silence_limit = Some(Duration::from_millis(silence_ms.into()));
+        value(isonet)?.say(|said| said.silence_limit = silence_limit)
+    })
+}
+
 /// Joins: waits until all members are there and linked to each other. The program's interrupt check is not asked meanwhile.
 ///
 /// Fails with `QUINTET_BAD_VALUE` for members, variables or handlers that cannot be, or if the members do not say the same; `QUINTET_TIMED_OUT`, whose text names who did not
 /// come; `QUINTET_PEER_DIED` if a member has ended meanwhile.
 #[unsafe(no_mangle)]
 pub extern "C" fn quintet_isonet_join(isonet: Option<&quintet_isonet>, timeout_ms: i64) -> quintet_status {
-    guarded(|| value(isonet)?.join(limit(timeout_ms)))
+    guarded(|| value(isonet)?.join(limit(timeout_ms), IsonetBuilder::join))
 }
 
 /// Which member this process is, and how many there are. Either pointer may be NULL.
@@ -201,9 +223,30 @@ pub extern "C" fn quintet_isonet_member(
     })
 }
 
-/// Takes the next message, in the one order, if one comes within `timeout_ms`. Its data are good until the next is taken, or the isonet is freed.
+/// Whether a member is in the present view: it has not ended, or has come back.
 ///
-/// Fails with `QUINTET_TIMED_OUT`; `QUINTET_CANCELLED` if the program's interrupt check ended the wait; `QUINTET_UNREACHABLE` or `QUINTET_PEER_SILENT` if this member
+/// Fails with `QUINTET_BAD_VALUE` before it has joined, and for a member that there is not.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_isonet_is_present(
+    isonet: Option<&quintet_isonet>,
+    member: u16,
+    is_present: Option<&mut MaybeUninit<bool>>,
+) -> quintet_status {
+    guarded(|| {
+        let is_present = place(is_present, "is_present", false)?;
+        let joined = value(isonet)?.joined()?;
+        if member >= joined.members() {
+            return Err(misuse(format!("there is no member {member} among {}", joined.members())));
+        }
+        *is_present = joined.view().members.contains(&member);
+        Ok(())
+    })
+}
+
+/// Takes the next message, in the one order, if one comes within `timeout_ms`. Its data are good until the next is taken, or the isonet is freed. A program that shares its state also
+/// takes that of another one, and is asked for its own.
+///
+/// Fails with `QUINTET_TIMED_OUT`; `QUINTET_BUSY` while this program is to give its state; `QUINTET_CANCELLED` if the program's interrupt check ended the wait; `QUINTET_UNREACHABLE` or `QUINTET_PEER_SILENT` if this member
 /// has stopped; `QUINTET_NO_HANDLER` if a message came for a handler that this member has not; `QUINTET_CLOSED` once it was closed.
 #[unsafe(no_mangle)]
 pub extern "C" fn quintet_isonet_next(
@@ -212,17 +255,13 @@ pub extern "C" fn quintet_isonet_next(
     message: Option<&mut MaybeUninit<quintet_isonet_message>>,
 ) -> quintet_status {
     guarded(|| {
-        let empty = quintet_isonet_message { sender: 0, handler: 0, data: null(), length: 0 };
+        let kind = quintet_isonet_kind::QUINTET_ISONET_MESSAGE;
+        let empty = quintet_isonet_message { kind, sender: 0, handler: 0, data: null(), length: 0 };
         let message = place(message, "message", empty)?;
         let member = value(isonet)?;
-        let next = member.next(limit(timeout_ms))?;
-        *message = quintet_isonet_message {
-            sender: next.sender,
-            handler: next.handler,
-            data: next.bytes.as_ptr().cast(),
-            length: next.bytes.len(),
-        };
-        *member.lent() = Some(next);
+        let (next, bytes) = member.next(limit(timeout_ms))?.given();
+        *message = next;
+        *member.lent() = bytes;
         Ok(())
     })
 }
@@ -262,11 +301,24 @@ impl Member {
         Ok(())
     }
 
-    fn join(&self, limit: Option<Duration>) -> Result<(), Error> {
+    fn join(
+        &self,
+        limit: Option<Duration>,
+        join: impl FnOnce(IsonetBuilder) -> Result<Isonet, Error>,
+    ) -> Result<(), Error> {
         let said = self.said.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if self.joined.get().is_some() {
             return Err(misuse("this isonet was joined before"));
         }
+        // An end that no clock reaches is none.
+        let limit = limit.unwrap_or(Duration::from_secs(u64::from(u32::MAX)));
+        let isonet = without_signals(|| join(self.builder(said).limit(limit)))?;
+        let inbox = Arc::clone(&self.inbox);
+        isonet.maker().notify_end(Box::new(move || inbox.wake()));
+        self.joined.set(isonet).map_err(|_| misuse("this isonet was joined before"))
+    }
+
+    fn builder(&self, said: Said) -> IsonetBuilder {
         let mut builder = self.connection.lab.isochrons(&self.name);
         if let Some((member, members)) = said.member {
             builder = builder.member(member, members);
@@ -278,12 +330,17 @@ impl Member {
             let inbox = Arc::clone(&self.inbox);
             builder = builder.handler(handler, move |received| inbox.put(handler, received));
         }
-        // An end that no clock reaches is none.
-        let limit = limit.unwrap_or(Duration::from_secs(u64::from(u32::MAX)));
-        let isonet = without_signals(|| builder.limit(limit).join())?;
-        let inbox = Arc::clone(&self.inbox);
-        isonet.maker().notify_end(Box::new(move || inbox.changed.notify_all()));
-        self.joined.set(isonet).map_err(|_| misuse("this isonet was joined before"))
+        if let Some(limit) = said.silence_limit {
+            builder = builder.silence_limit(limit);
+        }
+        if said.is_rejoinable {
+            builder = builder.rejoinable();
+        }
+        if said.shares_state {
+            let [giving, taking] = [(); 2].map(|()| Arc::clone(&self.inbox));
+            builder = builder.state(move || giving.ask_for_state(), move |state| taking.put_state(state));
+        }
+        builder
     }
 
     /// Whether this process was forked from the one that made it: another thread may have had the inbox's lock, for good.
@@ -300,19 +357,19 @@ impl Member {
         self.joined.get().ok_or_else(|| misuse("this isonet was not joined so far"))
     }
 
-    fn lent(&self) -> MutexGuard<'_, Option<Message>> {
+    fn lent(&self) -> MutexGuard<'_, Bytes> {
         self.lent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn next(&self, limit: Option<Duration>) -> Result<Message, Error> {
+    fn next(&self, limit: Option<Duration>) -> Result<Item, Error> {
         let maker = self.joined()?.maker();
         let until = limit.and_then(|limit| Instant::now().checked_add(limit));
         let (_taking, interrupt) = (self.inbox.taking(), &self.connection.interrupt);
         loop {
             let left =
                 until.map_or(SLICE, |until| until.saturating_duration_since(Instant::now()).min(SLICE));
-            if let Some(message) = self.inbox.take(left, &maker) {
-                return Ok(message);
+            if let Some(item) = self.inbox.take(left, &maker)? {
+                return Ok(item);
             }
             maker.end().map_or(Ok(()), Err)?;
             interrupt.look()?;
@@ -320,73 +377,5 @@ impl Member {
                 return Err(Error::new(Code::TimedOut, "no message has come"));
             }
         }
-    }
-}
-
-/// A thread that takes a message, or waits for one.
-struct Taking<'a>(&'a Inbox);
-
-impl Drop for Taking<'_> {
-    fn drop(&mut self) {
-        self.0.state().takers -= 1;
-    }
-}
-
-impl Inbox {
-    fn state(&self) -> MutexGuard<'_, Waiting> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn taking(&self) -> Taking<'_> {
-        self.state().takers += 1;
-        Taking(self)
-    }
-
-    /// On the thread that executes isochrons: waits for room, until the isonet ends or the program wants no more.
-    fn put(&self, handler: u32, received: &Received<'_>) {
-        let (maker, bytes) = (received.maker(), received.bytes.len());
-        let mut state = self.state();
-        while !state.is_shut && !state.has_room(bytes) && maker.end().is_none() {
-            state.is_held_up = true;
-            state = self.changed.wait_timeout(state, SLICE).unwrap_or_else(PoisonError::into_inner).0;
-        }
-        state.is_held_up = false;
-        if !state.is_shut && state.has_room(bytes) {
-            state.bytes += bytes;
-            let bytes = received.bytes.to_vec().into();
-            state.messages.push_back(Message { sender: received.sender, handler, bytes });
-        }
-        drop(state);
-        self.changed.notify_all();
-    }
-
-    fn take(&self, limit: Duration, maker: &IsochronMaker) -> Option<Message> {
-        let is_quiet = |state: &mut Waiting| state.messages.is_empty() && maker.end().is_none();
-        let waited = self.changed.wait_timeout_while(self.state(), limit, is_quiet);
-        let mut state = waited.unwrap_or_else(PoisonError::into_inner).0;
-        let message = state.messages.pop_front()?;
-        state.bytes -= message.bytes.len();
-        drop(state);
-        self.changed.notify_all();
-        Some(message)
-    }
-
-    /// The program wants no more messages.
-    fn shut(&self) {
-        self.state().is_shut = true;
-        self.changed.notify_all();
-    }
-
-    /// Whether nothing is executed here until somebody takes messages, and nobody does.
-    pub(crate) fn holds_up(&self) -> bool {
-        let state = self.state();
-        state.is_held_up && state.takers == 0
-    }
-}
-
-impl Waiting {
-    fn has_room(&self, bytes: usize) -> bool {
-        self.messages.len() < MAX_WAITING.0
-            && (self.messages.is_empty() || self.bytes + bytes <= MAX_WAITING.1)
     }
 }

@@ -68,7 +68,7 @@ fn enter(isonet: &Isonet, number: u8) -> Result<(), Error> {
     loop {
         let members = isonet.view().members;
         let entered = isonet.isochron().and_then(|mut isochron| {
-            isochron.members().iter().try_for_each(|to| isochron.send(*to, ENTER, vec![number]))?;
+            isochron.send_all(ENTER, vec![number])?;
             isochron.write(TOTAL, u64::from(number).to_le_bytes().to_vec())?;
             isochron.write(AT_TWO, vec![number])?;
             isochron.execute()

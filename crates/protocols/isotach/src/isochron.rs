@@ -65,7 +65,7 @@ impl Isochron {
 /// assert_eq!(composer.end()?.operations().len(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Composer {
     isonet: Arc<Isonet>,
     me: NodeId,
@@ -75,7 +75,7 @@ pub struct Composer {
 }
 
 /// An isochron that is put together.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Draft {
     operations: Vec<Operation>,
     size: Size,

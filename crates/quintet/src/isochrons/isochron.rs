@@ -104,6 +104,20 @@ impl Isochron {
         })
     }
 
+    /// Sends a message to a handler of each of its [`members`](Isochron::members), this one as well.
+    ///
+    /// # Errors
+    /// [`Code::TooLarge`]: the isochron becomes too large. It goes on without any of these messages.
+    pub fn send_all(&mut self, handler: u32, bytes: impl Into<Bytes>) -> Result<(), Error> {
+        let (before, operations, bytes) = (self.checked.clone(), self.operations.len(), bytes.into());
+        let sent = self.members().iter().try_for_each(|member| self.send(*member, handler, bytes.clone()));
+        if sent.is_err() {
+            self.checked = before;
+            self.operations.truncate(operations);
+        }
+        sent
+    }
+
     /// Reads a variable, behind what the isochron does before it. Gives which of [`Executed::values`] its value is.
     ///
     /// # Errors

@@ -1437,6 +1437,17 @@ quintet_status quintet_lease_acknowledge(quintet_lease *lease,
                                          size_t count);
 
 /**
+ * As `quintet_lease_acknowledge`; so many milliseconds after they were put the results leave the space by themselves, as by `quintet_space_out_for`. With a
+ * negative number they do not expire.
+ *
+ * Fails as `quintet_lease_acknowledge`.
+ */
+quintet_status quintet_lease_acknowledge_for(quintet_lease *lease,
+                                             const quintet_tuple *const *results,
+                                             size_t count,
+                                             int64_t expires_in_ms);
+
+/**
  * Begins `quintet_lease_acknowledge`. Cancelled or freed before it is done, the tuple returns to the space.
  *
  * Fails with `QUINTET_LEASE_LOST` if the lease has ended, `QUINTET_BAD_VALUE` for a result that is no tuple.
@@ -1445,6 +1456,17 @@ quintet_status quintet_lease_begin_acknowledge(quintet_lease *lease,
                                                const quintet_tuple *const *results,
                                                size_t count,
                                                quintet_pending **pending);
+
+/**
+ * Begins `quintet_lease_acknowledge_for`, as `quintet_lease_begin_acknowledge`.
+ *
+ * Fails as `quintet_lease_begin_acknowledge`.
+ */
+quintet_status quintet_lease_begin_acknowledge_for(quintet_lease *lease,
+                                                   const quintet_tuple *const *results,
+                                                   size_t count,
+                                                   int64_t expires_in_ms,
+                                                   quintet_pending **pending);
 
 /**
  * Returns the tuple to its place now; the attempt counts.

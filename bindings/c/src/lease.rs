@@ -18,6 +18,7 @@ use core::mem::MaybeUninit;
 use core::ptr::{NonNull, null, null_mut};
 use quintet::{Acknowledgement, Code, Error, Outcome, Tuple};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// A tuple that is leased. Any threads may use it at once.
 pub struct quintet_lease(Tagged<Held>);
@@ -70,9 +71,50 @@ impl Held {
 
     /// # Errors
     /// `LeaseLost`; it could not be sent.
-    fn begin_acknowledge(&self, results: &[Tuple]) -> Result<Acknowledgement, Error> {
-        self.end()?.begin_acknowledge(results)
+    fn begin_acknowledge(
+        &self,
+        results: &[Tuple],
+        expires_in: Option<Duration>,
+    ) -> Result<Acknowledgement, Error> {
+        match expires_in {
+            Some(expires_in) => self.end()?.begin_acknowledge_for(results, expires_in),
+            None => self.end()?.begin_acknowledge(results),
+        }
     }
+}
+
+fn acknowledge(
+    lease: Option<&quintet_lease>,
+    results: *const Option<&quintet_tuple>,
+    count: usize,
+    expires_in: Option<Duration>,
+) -> quintet_status {
+    guarded(|| {
+        let held = value(lease)?;
+        let results = all_to_put(slice(results, count, "results")?)?;
+        let under_way = held.begin_acknowledge(&results, expires_in)?;
+        // An interrupt ends the wait, and the acknowledgement with it.
+        let outcome = held.connection.outcome(under_way.pending())?;
+        under_way.keep();
+        done(outcome?)
+    })
+}
+
+fn begin_acknowledge(
+    lease: Option<&quintet_lease>,
+    results: *const Option<&quintet_tuple>,
+    count: usize,
+    expires_in: Option<Duration>,
+    pending: Option<&mut MaybeUninit<*mut quintet_pending>>,
+) -> quintet_status {
+    guarded(|| {
+        let pending = place(pending, "pending", null_mut())?;
+        let held = value(lease)?;
+        let results = all_to_put(slice(results, count, "results")?)?;
+        let under_way = held.begin_acknowledge(&results, expires_in)?;
+        *pending = Pending::acknowledging(&held.connection, under_way);
+        Ok(())
+    })
 }
 
 /// Takes the oldest matching tuple under a lease, waiting for one. To be freed with `quintet_lease_free`.
@@ -131,15 +173,21 @@ pub extern "C" fn quintet_lease_acknowledge(
     results: *const Option<&quintet_tuple>,
     count: usize,
 ) -> quintet_status {
-    guarded(|| {
-        let held = value(lease)?;
-        let results = all_to_put(slice(results, count, "results")?)?;
-        let under_way = held.begin_acknowledge(&results)?;
-        // An interrupt ends the wait, and the acknowledgement with it.
-        let outcome = held.connection.outcome(under_way.pending())?;
-        under_way.keep();
-        done(outcome?)
-    })
+    acknowledge(lease, results, count, None)
+}
+
+/// As `quintet_lease_acknowledge`; so many milliseconds after they were put the results leave the space by themselves, as by `quintet_space_out_for`. With a
+/// negative number they do not expire.
+///
+/// Fails as `quintet_lease_acknowledge`.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_lease_acknowledge_for(
+    lease: Option<&quintet_lease>,
+    results: *const Option<&quintet_tuple>,
+    count: usize,
+    expires_in_ms: i64,
+) -> quintet_status {
+    acknowledge(lease, results, count, limit(expires_in_ms))
 }
 
 /// Begins `quintet_lease_acknowledge`. Cancelled or freed before it is done, the tuple returns to the space.
@@ -152,14 +200,21 @@ pub extern "C" fn quintet_lease_begin_acknowledge(
     count: usize,
     pending: Option<&mut MaybeUninit<*mut quintet_pending>>,
 ) -> quintet_status {
-    guarded(|| {
-        let pending = place(pending, "pending", null_mut())?;
-        let held = value(lease)?;
-        let results = all_to_put(slice(results, count, "results")?)?;
-        let under_way = held.begin_acknowledge(&results)?;
-        *pending = Pending::acknowledging(&held.connection, under_way);
-        Ok(())
-    })
+    begin_acknowledge(lease, results, count, None, pending)
+}
+
+/// Begins `quintet_lease_acknowledge_for`, as `quintet_lease_begin_acknowledge`.
+///
+/// Fails as `quintet_lease_begin_acknowledge`.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_lease_begin_acknowledge_for(
+    lease: Option<&quintet_lease>,
+    results: *const Option<&quintet_tuple>,
+    count: usize,
+    expires_in_ms: i64,
+    pending: Option<&mut MaybeUninit<*mut quintet_pending>>,
+) -> quintet_status {
+    begin_acknowledge(lease, results, count, limit(expires_in_ms), pending)
 }
 
 /// Returns the tuple to its place now; the attempt counts.

@@ -401,6 +401,32 @@ static void pair_event(quintet_watch *watch, quintet_change change) {
     quintet_tuple_free(tuple);
 }
 
+static void results_of_a_lease_expire(quintet_space *space) {
+    quintet_tuple *any = any_pair("job"), *job = pair("job", 1), *result = pair("result", 1), *results = any_pair("result");
+    const quintet_tuple *puts[] = {result};
+    quintet_watch *watch;
+    quintet_lease *lease;
+    quintet_pending *acknowledgement;
+    OK(quintet_space_watch(space, results, QUINTET_SINCE_NOW, &watch));
+    for (int begun = 0; begun < 2; begun++) {
+        OK(quintet_space_out(space, job, QUINTET_FOREVER));
+        OK(quintet_space_lease(space, any, LONG_MS, &lease));
+        if (begun) {
+            OK(quintet_lease_begin_acknowledge_for(lease, puts, 1, 1, &acknowledgement));
+            OK(quintet_pending_result(acknowledgement));
+            quintet_pending_free(acknowledgement);
+        } else {
+            OK(quintet_lease_acknowledge_for(lease, puts, 1, 1));
+        }
+        COMES_TO(QUINTET_LEASE_LOST, quintet_lease_acknowledge_for(lease, puts, 1, 1));
+        quintet_lease_free(lease);
+        pair_event(watch, QUINTET_CHANGE_PUT);
+        pair_event(watch, QUINTET_CHANGE_EXPIRED);
+    }
+    quintet_watch_free(watch);
+    quintet_tuple_free(any), quintet_tuple_free(job), quintet_tuple_free(result), quintet_tuple_free(results);
+}
+
 static void what_expires_leaves_by_itself(quintet_space *space) {
     quintet_tuple *any = any_pair("short"), *row = pair("short", 1), *found;
     quintet_watch *watch;
@@ -455,6 +481,7 @@ int main(int count, char **arguments) {
     a_lease_is_acknowledged_released_or_freed(space);
     operations_are_begun_and_collected(space);
     what_expires_leaves_by_itself(space);
+    results_of_a_lease_expire(space);
     what_is_freed_or_cancelled_takes_nothing(space);
     leases_are_begun_and_acknowledged_later(space);
     an_event_loop_is_told(lab, space);

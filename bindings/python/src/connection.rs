@@ -44,7 +44,7 @@ impl Connection {
     }
 
     /// Where what is of the whole connection is kept.
-    fn over<'a>(self: &'a Arc<Connection>) -> &'a Arc<Connection> {
+    fn over(self: &Arc<Connection>) -> &Arc<Connection> {
         self.named.as_ref().map_or(self, |(over, ..)| over)
     }
 

@@ -1,6 +1,6 @@
 //! A tuple taken until it is acknowledged.
 
-use crate::connection::Connection;
+use crate::connection::{Connection, expiry};
 use crate::error::raise;
 use crate::pending::Pending;
 use crate::value::{from_tuple, to_tuples};
@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use quintet::{Acknowledgement, Code, Error, Outcome, Tuple};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// A tuple that is hidden from everybody else until it is acknowledged. It behaves as the tuple: it can be unpacked,
 /// indexed and compared. As a context manager it is acknowledged at the end and returned to the space on an exception.
@@ -45,22 +46,25 @@ impl Lease {
     /// Removes the tuple for good and puts the result tuples at the same instant: either both happen or neither.
     ///
     /// Waits while the space has no room for the results; a signal's exception calls the acknowledgement off. If the space
-    /// can never hold the results, `instead` is called with that error, and the tuples it gives are put in their place.
+    /// can never hold the results, `instead` is called with that error, and the tuples it gives are put in their place, which do not expire.
     ///
-    /// Raises LeaseLost if the lease has ended before; BadValue for a result that is no tuple of values, and then the
+    /// With `expires_in` the results leave the space by themselves so many seconds after they were put, as by `out`.
+    ///
+    /// Raises LeaseLost if the lease has ended before; BadValue for a result that is no tuple of values, or such an `expires_in`, and then the
     /// lease goes on; another Error, or a signal's exception, and then the tuple has returned to the space unless the
     /// space is gone, or it was acknowledged at that moment.
-    #[pyo3(signature = (*results, instead = None))]
+    #[pyo3(signature = (*results, instead = None, expires_in = None))]
     fn acknowledge(
         &self,
         py: Python<'_>,
         results: &Bound<'_, PyTuple>,
         instead: Option<&Bound<'_, PyAny>>,
+        expires_in: Option<f64>,
     ) -> PyResult<()> {
-        let results = to_tuples(results.iter().map(Ok))?;
+        let (results, expiry) = (to_tuples(results.iter().map(Ok))?, expiry(expires_in)?);
         let begun = py.detach(|| {
             let Held { lease, outcome } = self.take()?;
-            Ok::<_, Error>((lease.begin_acknowledge(&results)?, outcome))
+            Ok::<_, Error>((begin(lease, &results, expiry)?, outcome))
         });
         let (mut under_way, outcome) = begun.map_err(raise)?;
         let ended = match (self.answer(py, &mut under_way), instead) {
@@ -78,10 +82,15 @@ impl Lease {
     /// Begins `acknowledge`. Cancelled or dropped before it is done, the tuple returns to the space.
     ///
     /// Raises LeaseLost if the lease has ended before; BadValue, TooLarge.
-    #[pyo3(signature = (*results))]
-    fn begin_acknowledge(&self, py: Python<'_>, results: &Bound<'_, PyTuple>) -> PyResult<Pending> {
-        let results = to_tuples(results.iter().map(Ok))?;
-        let begun = py.detach(|| self.take()?.lease.begin_acknowledge(&results));
+    #[pyo3(signature = (*results, expires_in = None))]
+    fn begin_acknowledge(
+        &self,
+        py: Python<'_>,
+        results: &Bound<'_, PyTuple>,
+        expires_in: Option<f64>,
+    ) -> PyResult<Pending> {
+        let (results, expiry) = (to_tuples(results.iter().map(Ok))?, expiry(expires_in)?);
+        let begun = py.detach(|| begin(self.take()?.lease, &results, expiry));
         Ok(Pending::acknowledging(Arc::clone(&self.connection), begun.map_err(raise)?))
     }
 
@@ -199,6 +208,15 @@ impl Lease {
         let ended = self.answer(py, &mut under_way).and_then(|answer| answer.map_err(raise));
         self.connection.let_go(py, under_way);
         ended
+    }
+}
+
+/// # Errors
+/// It could not be sent.
+fn begin(lease: quintet::Lease, results: &[Tuple], expiry: Option<Duration>) -> Result<Acknowledgement, Error> {
+    match expiry {
+        Some(expires_in) => lease.begin_acknowledge_for(results, expires_in),
+        None => lease.begin_acknowledge(results),
     }
 }
 

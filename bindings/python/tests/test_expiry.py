@@ -38,6 +38,24 @@ def test_a_group_puts_what_expires_and_what_does_not():
         assert lab.space.take_if("kept", int) == ("kept", 1)
 
 
+def test_results_of_a_lease_expire():
+    with quintet.connect() as lab:
+        space = lab.space
+        events = space.watch("result", int, timeout=20)
+        for number in range(3):
+            space.out("task", number)
+        space.lease("task", int).acknowledge(("result", 0), expires_in=0.001)
+        assert [next(events).change for _ in range(2)] == ["put", "expired"]
+        space.lease("task", int).begin_acknowledge(("result", 1), expires_in=0.001).result()
+        assert [next(events).change for _ in range(2)] == ["put", "expired"]
+        lease = space.lease("task", int)
+        with pytest.raises(quintet.BadValue, match="expires_in"):
+            lease.acknowledge(("result", 2), expires_in=-1.0)
+        lease.acknowledge(("result", 2), expires_in=LONG)
+        left = {row.fields: row.expires_in for row in space.list()}
+        assert 0 < left["result", 2] <= LONG
+
+
 @pytest.mark.parametrize("expires_in", [-1.0, math.nan])
 def test_what_is_no_span_is_refused(expires_in):
     with quintet.connect() as lab:
@@ -55,10 +73,13 @@ def test_asyncio_puts_what_expires():
             watch = await lab.space.watch().start()
             await lab.space.out("x", 1, expires_in=0.001)
             await lab.space.out_many([("y", 1)], expires_in=LONG)
+            async with lab.space.lease("y", int) as task:
+                await lab.space.acknowledge(task, ("w", 1), expires_in=0.001)
             async with lab.space.group() as group:
                 group.out("z", 1, expires_in=LONG)
-            changes = {(event.change, event.fields[0]) async for event in first(watch, 4)}
-            assert changes == {("put", "x"), ("expired", "x"), ("put", "y"), ("put", "z")}
+            changes = {(event.change, event.fields[0]) async for event in first(watch, 8)}
+            expired = {(change, name) for change in ("put", "expired") for name in ("x", "w")}
+            assert changes == expired | {(change, "y") for change in ("put", "leased", "done")} | {("put", "z")}
 
     asyncio.run(run())
 

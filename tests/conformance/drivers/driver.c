@@ -278,7 +278,7 @@ static void begin(quintet_space *space, const char *verb) {
         free_tuples(tuples, count);
         return;
     }
-    if (acknowledges) status = quintet_lease_begin_acknowledge(steps[of].lease, all, count, pending);
+    if (acknowledges) status = quintet_lease_begin_acknowledge_for(steps[of].lease, all, count, limit, pending);
     else if (strncmp(verb, "out", 3) == 0) status = quintet_space_begin_out(space, all, count, limit, pending);
     else if (strcmp(verb, "take") == 0) status = quintet_space_begin_take(space, tuples[0], limit, pending);
     else if (strcmp(verb, "read") == 0) status = quintet_space_begin_read(space, tuples[0], limit, pending);
@@ -316,10 +316,11 @@ static void collect(unsigned long of) {
 static void acknowledge(void) {
     static quintet_tuple *results[MOST_TUPLES];
     quintet_lease *lease = steps[next_step()].lease;
-    next_limit();
+    int64_t expires_in = next_limit();
     quintet_status status = QUINTET_OK;
     size_t count = read_tuples(results, &status);
-    if (status == QUINTET_OK) status = quintet_lease_acknowledge(lease, (const quintet_tuple *const *)results, count);
+    const quintet_tuple *const *all = (const quintet_tuple *const *)results;
+    if (status == QUINTET_OK) status = quintet_lease_acknowledge_for(lease, all, count, expires_in);
     say_done(status, "done");
     free_tuples(results, count);
 }

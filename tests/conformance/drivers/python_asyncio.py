@@ -78,7 +78,8 @@ class Clients:
             return "done"
         if verb == "acknowledge":
             space, _, lease = self.held[words[0]]
-            await space.acknowledge(lease, *map(fields.read, words[2:]))
+            results = map(fields.read, words[2:])
+            await space.acknowledge(lease, *results, expires_in=fields.limit(words[1]))
             return "done"
         if verb == "release":
             self.held[words[0]][2].release()
@@ -164,7 +165,8 @@ class Clients:
     def begin(self, step: str, space: aio.Space, verb: str, *words: str) -> None:
         if verb == "acknowledge":
             acknowledging, _, lease = self.held[words[0]]
-            operation = acknowledging.acknowledge(lease, *map(fields.read, words[2:]))
+            results = map(fields.read, words[2:])
+            operation = acknowledging.acknowledge(lease, *results, expires_in=fields.limit(words[1]))
         else:
             tuples = [fields.read(word) for word in words[1:]]
             operation = self.call(step, space, verb, fields.limit(words[0]), tuples)

@@ -44,7 +44,8 @@ class Clients:
             self.begun[words[0]].cancel()
             return "done"
         if verb == "acknowledge":
-            self.leases[words[0]].acknowledge(*map(fields.read, words[2:]))
+            results = map(fields.read, words[2:])
+            self.leases[words[0]].acknowledge(*results, expires_in=fields.limit(words[1]))
             return "done"
         if verb == "release":
             self.leases[words[0]].release()
@@ -91,7 +92,8 @@ class Clients:
 
     def begin(self, space: quintet.Space, verb: str, *words: str) -> Any:
         if verb == "acknowledge":
-            return self.leases[words[0]].begin_acknowledge(*map(fields.read, words[2:]))
+            results = map(fields.read, words[2:])
+            return self.leases[words[0]].begin_acknowledge(*results, expires_in=fields.limit(words[1]))
         begin, tuples = space.begin(fields.limit(words[0])), [fields.read(word) for word in words[1:]]
         if verb in ("select", "select_read", "replace"):
             return getattr(begin, verb)(*tuples)

@@ -73,7 +73,7 @@ pub struct Operation {
     pub verb: String,
     /// The step to which it belongs: which lease is acknowledged, what is cancelled.
     pub of: Option<String>,
-    /// How long it may wait, in milliseconds; none: without end. Of an `out_for` in how long its tuple expires.
+    /// How long it may wait, in milliseconds; none: without end. Of an `out_for` in how long its tuple expires, and of an `acknowledge` its results.
     pub within_ms: Option<u64>,
     /// Its tuples, or its template.
     pub fields: Vec<Fields>,
@@ -301,7 +301,7 @@ impl Operation {
             return Err(lexer.fault(format!("{verb} has another number of tuples")));
         }
         let mut within_ms = None;
-        let limit = if verb == "out_for" { "expires" } else { "within" };
+        let limit = if ["out_for", "acknowledge"].contains(&verb) { "expires" } else { "within" };
         if lexer.accept_word(limit) {
             within_ms = Some(lexer.number()?);
             lexer.expect("ms")?;

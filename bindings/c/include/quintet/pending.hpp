@@ -83,10 +83,23 @@ public:
         const auto handles = detail::handles(results);
         detail::check(quintet_lease_acknowledge(handle_.get(), handles.data(), handles.size()));
     }
+    /// The results leave the space by themselves so long after they were put.
+    void acknowledge_for(const std::vector<quintet::tuple> &results, std::chrono::milliseconds expires_in) {
+        const auto handles = detail::handles(results);
+        detail::check(quintet_lease_acknowledge_for(
+            handle_.get(), handles.data(), handles.size(), detail::milliseconds(expires_in)));
+    }
     pending begin_acknowledge(const std::vector<quintet::tuple> &results) {
         const auto handles = detail::handles(results);
         return pending(detail::made<quintet_pending>([&](auto place) {
             return quintet_lease_begin_acknowledge(handle_.get(), handles.data(), handles.size(), place);
+        }));
+    }
+    pending begin_acknowledge_for(const std::vector<quintet::tuple> &results, std::chrono::milliseconds expires_in) {
+        const auto handles = detail::handles(results);
+        return pending(detail::made<quintet_pending>([&](auto place) {
+            return quintet_lease_begin_acknowledge_for(
+                handle_.get(), handles.data(), handles.size(), detail::milliseconds(expires_in), place);
         }));
     }
     void release() { detail::check(quintet_lease_release(handle_.get())); }

@@ -182,11 +182,13 @@ class Space:
         with lease:
             yield which, lease
 
-    async def acknowledge(self, lease: _native.Lease, *results: tuple[Any, ...]) -> None:
+    async def acknowledge(
+        self, lease: _native.Lease, *results: tuple[Any, ...], expires_in: float | None = None
+    ) -> None:
         """Acknowledges a lease with results that may have to wait for room, which `lease.acknowledge` would do without
-        letting the event loop go on.
+        letting the event loop go on. With `expires_in` they leave the space by themselves so many seconds later.
         """
-        await self._run(lease.begin_acknowledge, *results)
+        await self._run(partial(lease.begin_acknowledge, expires_in=expires_in), *results)
 
     @asynccontextmanager
     async def group(self, timeout: float | None = 60.0) -> AsyncIterator[Group]:

@@ -89,7 +89,10 @@ impl Clients {
             }
             "acknowledge" => {
                 let results = tuples(&words[5..])?;
-                self.lease(words[3])?.acknowledge(&results)?;
+                match limit(words[4]) {
+                    Some(expires_in) => self.lease(words[3])?.acknowledge_for(&results, expires_in)?,
+                    None => self.lease(words[3])?.acknowledge(&results)?,
+                }
                 Ok("done".to_owned())
             }
             "release" => {
@@ -179,7 +182,11 @@ impl Clients {
         let begun = match words[0] {
             "acknowledge" => {
                 let results = tuples(&words[3..])?;
-                Begun::Acknowledgement(self.lease(words[1])?.begin_acknowledge(&results)?)
+                let lease = self.lease(words[1])?;
+                Begun::Acknowledgement(match limit(words[2]) {
+                    Some(expires_in) => lease.begin_acknowledge_for(&results, expires_in)?,
+                    None => lease.begin_acknowledge(&results)?,
+                })
             }
             verb => {
                 let (begin, fields) = (space.begin().within(limit(words[1])), &words[2..]);

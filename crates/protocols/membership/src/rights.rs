@@ -110,7 +110,7 @@ impl View {
             return Ok(());
         }
         let text = format!(
-            "{name} is not for this machine, node {}: those that may use it remove it, and say who else may: {}",
+            "{name} is not for this machine, node {}: those that may use it remove it, move it, and say who else may: {}",
             node.0,
             names.join(", ")
         );

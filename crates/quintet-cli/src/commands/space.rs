@@ -101,7 +101,7 @@ struct RemoveArguments {
 
 #[derive(Args)]
 #[command(
-    after_help = "Of a space that three or five machines of a cluster keep. The new machine gets the tuples from the others, of which all have to be up: they serve meanwhile, after a moment in which they elect who leads. What the old machine has on its disk is removed when its agent hears of it, and it can leave the cluster at once. One machine after the other: the next one is refused until this one has the tuples, which the command waits for (60 s; they go on after that).\n\nExample:\n  quintet space move orders --from c --to d"
+    after_help = "Of a space that three or five machines of a cluster keep. The new machine gets the tuples from the others, of which all have to be up: they serve meanwhile, after a moment in which they elect who leads. What the old machine has on its disk is removed when its agent hears of it, and it can leave the cluster at once. One machine after the other: the next one is refused until this one has the tuples, which the command waits for (60 s; they go on after that). A space that was created with --allow is moved by machines that may use it.\n\nExample:\n  quintet space move orders --from c --to d"
 )]
 struct MoveArguments {
     #[command(flatten)]

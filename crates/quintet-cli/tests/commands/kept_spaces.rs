@@ -351,6 +351,9 @@ fn another_machine_takes_the_place_of_one_that_is_lost_under_a_client() {
     a.is_refused(&moved("orders", "c", "b"), 65, &["keeps orders already"]);
     a.is_refused(&moved("orders", "c", "x"), 65, &["\"x\" is no machine", "a, b, c, d"]);
     a.is_refused(&moved("none", "c", "d"), 69, &["quintet space list"]);
+    a.does(&["space", "create", "theirs", "--policy", "replicated=3", "--allow", "a,b"]);
+    d.is_refused(&moved("theirs", "c", "d"), 77, &["theirs is not for this machine", "a, b"]);
+    a.does(&["space", "remove", "theirs"]);
 
     let client = space(&b, "orders");
     for item in 0i64..100 {

@@ -6,12 +6,13 @@
 //! - members may ask for all, but to be let in or moved for themselves only; whoever is none may ask for nothing: agents let machines in,
 //!   which have seen their tokens.
 //!
-//! A space that is for some machines is removed by these, and they say who else may use it. A machine speaks for the processes of its own user, whose requests it hands on.
+//! A space that is for some machines is removed by these and moved by them, and they say who else may use it. A machine speaks for the processes of its own user, whose requests it hands on.
 
 use super::Membership;
 use crate::codec::{ERROR, Request};
 use crate::not_allowed::NotAllowed;
 use crate::refusal::{Reason, Refusal};
+use crate::replacement::Replacement;
 use crate::rights::NewRights;
 use quintet_contract::{Address, Disconnect, Identity, NodeId, Outbox, PeerChange};
 use quintet_wire::registry::{PORT_CALLERS, PORT_MEMBERSHIP};
@@ -87,7 +88,10 @@ impl Membership {
     /// # Errors
     /// Why not.
     fn may_manage(&self, node: NodeId, request: &Request) -> Result<(), Refusal> {
-        let (Request::RemoveSpace { name, .. } | Request::SetRights(NewRights { name, .. })) = request else {
+        let (Request::RemoveSpace { name, .. }
+        | Request::ReplaceReplica(Replacement { name, .. })
+        | Request::SetRights(NewRights { name, .. })) = request
+        else {
             return Ok(());
         };
         self.view().map_or(Ok(()), |view| view.check_manages(node, name))

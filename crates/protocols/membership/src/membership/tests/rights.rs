@@ -2,11 +2,12 @@
 
 use super::*;
 use crate::kept_space::NewSpace;
+use crate::replacement::Replacement;
 use crate::rights::NewRights;
 use std::collections::BTreeSet;
 
 #[test]
-fn a_space_that_is_for_some_machines_is_removed_and_given_to_others_by_these() {
+fn a_space_that_is_for_some_machines_is_removed_moved_and_given_to_others_by_these() {
     let mut driven = founder(Vec::new());
     let five = Identity([5; 32]);
     ask(&mut driven, &join("five", five, "b:1"));
@@ -23,6 +24,8 @@ fn a_space_that_is_for_some_machines_is_removed_and_given_to_others_by_these() {
     let number = driven.member.view().expect("it is open").spaces["orders"].number;
     let (name, fifth) = ("orders".to_owned(), BTreeSet::from([NodeId(5)]));
     let remove = Request::RemoveSpace { name: name.clone(), number };
+    let to_itself =
+        Request::ReplaceReplica(Replacement { name: name.clone(), number, from: own, to: NodeId(5) });
     let give = |granted: &BTreeSet<NodeId>, revoked| {
         Request::SetRights(NewRights { name: name.clone(), number, granted: granted.clone(), revoked })
     };
@@ -38,7 +41,7 @@ fn a_space_that_is_for_some_machines_is_removed_and_given_to_others_by_these() {
     // Whether it has proved who it is, or is linked as another member of this machine's user.
     for proved in [Some(five), None] {
         arrives(&mut driven, member, proved);
-        for request in [&remove, &give(&fifth, BTreeSet::new())] {
+        for request in [&remove, &to_itself, &give(&fifth, BTreeSet::new())] {
             assert!(is_refused(other(&mut driven, member, request)), "{request:?}");
         }
     }

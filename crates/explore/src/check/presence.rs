@@ -56,7 +56,10 @@ impl<'a> Presence<'a> {
             take.life == tuple.put.life && take.sent <= to && pattern.matches(seen)
         };
         let is_in_time = tuple.expiry.is_none_or(|expiry| to < expiry.earliest);
-        is_in_time && !tuple.deliveries.iter().any(is_elsewhere) && !self.lost_takes.iter().any(may_have)
+        is_in_time
+            && !tuple.may_be_acknowledged(to)
+            && !tuple.deliveries.iter().any(is_elsewhere)
+            && !self.lost_takes.iter().any(may_have)
     }
 
     /// From when on a delivered tuple is sure to be back at its old place.
@@ -83,7 +86,7 @@ impl<'a> Presence<'a> {
     /// Whether a tuple is sure to be there for all from `from` to `to`.
     pub(super) fn is_there(&self, tuple: &Life<'_>, from: Time, to: Time) -> bool {
         let is_put = matches!(tuple.put.fate, Fate::Answered(at, Outcome::Done) if at <= from);
-        is_put && !tuple.may_be_acknowledged(to) && self.is_free(tuple, from, to)
+        is_put && self.is_free(tuple, from, to)
     }
 
     /// Whether no tuple is there where the space says so, and as many as it counts.

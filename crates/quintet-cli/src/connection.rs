@@ -2,7 +2,7 @@
 
 use clap::Args;
 use quintet::{
-    Code, Error, KeptSpaces, Lab, LinkAddress, LinkConfig, SpaceAddress, SpaceConfig, SpacesConfig,
+    Code, Error, KeptSpaces, Lab, LinkAddress, LinkConfig, Replica, SpaceAddress, SpaceConfig, SpacesConfig,
 };
 use quintet_settings::{
     CLUSTER_ID, CLUSTER_IDENTITY, Origin, SPACE_ADDRESS, SPACE_LEASE_MS, SPACE_MAX_ATTEMPTS, SPACE_MAX_BYTES,
@@ -126,6 +126,13 @@ impl SpaceArguments {
         let cluster = self.cluster.load()?;
         let address = self.space.clone().map_or_else(|| cluster.address(), Ok)?;
         connect(address, &cluster)
+    }
+
+    /// What each of its servers says that it does, if it is replicated.
+    pub(crate) fn replicas(&self) -> Result<Vec<Replica>, Error> {
+        let cluster = self.cluster.load()?;
+        let address = self.space.clone().map_or_else(|| cluster.address(), Ok)?;
+        Lab::replicas(address, cluster.number, LinkConfig::from_settings(&cluster.settings)?)
     }
 
     /// Connects to that one instead.

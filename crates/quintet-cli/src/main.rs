@@ -45,6 +45,7 @@ mod metrics;
 mod output;
 mod pinning;
 mod python;
+mod replicas;
 mod telemetry;
 mod template;
 mod watch;

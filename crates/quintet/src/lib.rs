@@ -93,6 +93,7 @@ pub use isochrons::{
 pub use job::Job;
 pub use kept_spaces::{KeptSpace, KeptSpaces};
 pub use kernel::{Kernel, KernelConfig};
+pub use lab::connecting::{Replica, ReplicaRole};
 pub use lab::{Lab, SHORTEST_LEASE};
 pub use lease::{Acknowledgement, Granted, Lease};
 pub use link_config::LinkConfig;

@@ -4,7 +4,7 @@ mod future;
 
 use crate::heartbeat::Renewal;
 use crate::lab::Shared;
-use crate::{Cause, Error, Granted, Lab};
+use crate::{Cause, Error, Granted, Lab, ReplicaRole};
 use quintet_contract::Outbox;
 use quintet_errors::Code;
 use quintet_replicated::Leader;
@@ -126,6 +126,15 @@ impl Pending {
         match answer(calls, &Pending::of_slot(lab, SpaceNumber::UNNAMED, slot).received())? {
             Answer::Routes(routes) => Ok(routes.addresses),
             other => outcome(other, None, None).map(|_| vec![String::new()]),
+        }
+    }
+
+    /// What the replica does with which this is linked.
+    pub(crate) fn role(lab: &Lab) -> Result<ReplicaRole, Error> {
+        let received = Pending::ask(lab, SpaceNumber::UNNAMED, &Request::Status)?;
+        match &received {
+            Ok(received) if received.kind == LEADER => role(&received.body),
+            _ => answer(&lab.shared.calls, &received).map(|_| ReplicaRole::Leads),
         }
     }
 
@@ -345,13 +354,24 @@ fn answer(calls: &Calls, received: &Result<Received, Code>) -> Result<Answer, Er
         .map_err(|error| Error::new(Code::Malformed, format!("the space's answer: {error}")))
 }
 
-/// A replica that does not lead says who does.
+/// What a replica says that does not lead.
+///
+/// # Errors
+/// `Malformed`.
+fn role(body: &[u8]) -> Result<ReplicaRole, Error> {
+    match Leader::decode_all(body) {
+        Ok(Leader { has_no_log: true, .. }) => Ok(ReplicaRole::HasNoLog),
+        Ok(Leader { node: Some(node), .. }) => Ok(ReplicaRole::Follows(node.0)),
+        Ok(Leader { node: None, .. }) => Ok(ReplicaRole::KnowsNoLeader),
+        Err(error) => Err(Error::new(Code::Malformed, format!("the replica's answer: {error}"))),
+    }
+}
+
+/// Why it does not serve.
 fn no_leader(body: &[u8]) -> Error {
-    let text = match Leader::decode_all(body) {
-        Ok(Leader { has_no_log: true, .. }) => {
-            "it has no log of the space, so that it has no vote".to_owned()
-        }
-        Ok(Leader { node: Some(node), .. }) => format!("this replica does not lead: replica {} does", node.0),
+    let text = match role(body) {
+        Ok(ReplicaRole::HasNoLog) => "it has no log of the space, so that it has no vote".to_owned(),
+        Ok(ReplicaRole::Follows(leader)) => format!("this replica does not lead: replica {leader} does"),
         _ => "no replica leads now".to_owned(),
     };
     Error::new(Code::Unreachable, text)

@@ -8,6 +8,7 @@ use crate::activity::{Activity, Names};
 use crate::asking::Asking;
 use crate::connection::SpaceArguments;
 use crate::output::tell;
+use crate::replicas;
 use crate::watch::{View, WatchArguments};
 use clap::Args;
 use quintet::{Code, Error, Lab, SpaceAddress, State};
@@ -22,7 +23,7 @@ const SPACE_LIMIT: Duration = Duration::from_secs(1);
 
 #[derive(Args)]
 #[command(
-    after_help = "Of a machine that belongs to a cluster, its machines are shown, and the cluster's space, unless another one is named. After the space's numbers come its tasks, what keeps them waiting (STALLED), and who waits for what, with why that can still come.\n\nWith --watch it is shown until q or ctrl-C, also while the space or the agent is lost for a while.\n\nExamples:\n  quintet status\n  quintet status lab --watch\n  quintet status --space quintet://lab\n  quintet status --space tcp:127.0.0.1:7400 --json\n  quintet status --watch --interval 5 --json >> seen.jsonl"
+    after_help = "Of a machine that belongs to a cluster, its machines are shown, and the cluster's space, unless another one is named. After the space's numbers come its tasks, what keeps them waiting (STALLED), and who waits for what, with why that can still come. Of a replicated space that is named, each server is shown with what it does: leads, follows, has no log.\n\nWith --watch it is shown until q or ctrl-C, also while the space or the agent is lost for a while.\n\nExamples:\n  quintet status\n  quintet status lab --watch\n  quintet status --space quintet://lab\n  quintet status --space tcp:127.0.0.1:7400 --json\n  quintet status --watch --interval 5 --json >> seen.jsonl"
 )]
 pub(crate) struct Arguments {
     /// The cluster whose machines are shown, as `quintet up` names it; else that of QUINTET_IDENTITY, or the only one that this user has
@@ -127,8 +128,10 @@ impl Observer {
         let (space, connection) = (self.space.clone(), Arc::clone(&self.lab));
         let Some(machines) = machines else {
             let names_nothing = self.cluster.is_none() && !space.names_a_space()?;
-            let read = read(&connection, || space.lab());
-            return read.map_err(|error| if names_nothing { in_no_cluster(&error) } else { error });
+            let mut read = read(&connection, || space.lab())
+                .map_err(|error| if names_nothing { in_no_cluster(&error) } else { error })?;
+            read.replicas = space.replicas()?;
+            return Ok(read);
         };
         if let Some(why) = machines.why_without_space() {
             return Err(why);
@@ -197,6 +200,9 @@ fn as_json(activity: &Activity, names: &Names) -> Value {
     object.insert("rows".to_owned(), rows.collect());
     let spaces = activity.spaces.iter().map(|space| space::as_json(space, &names.by_identity));
     object.insert("spaces".to_owned(), spaces.collect());
+    if !activity.replicas.is_empty() {
+        object.insert("replicas".to_owned(), replicas::as_json(&activity.replicas));
+    }
     let mut object = Value::from(object);
     if let (Value::Object(object), Value::Object(activity)) = (&mut object, activity.as_json(names)) {
         object.extend(activity);
@@ -222,6 +228,9 @@ fn as_table(activity: &Activity, names: &Names) -> String {
     }
     if !activity.spaces.is_empty() {
         lines.push(format!("\n{}", space::as_table(&activity.spaces).trim_end()));
+    }
+    if !activity.replicas.is_empty() {
+        lines.push(format!("\n{}", replicas::as_table(&activity.replicas)));
     }
     format!("{}\n\n{}", lines.join("\n"), activity.as_table(names))
 }

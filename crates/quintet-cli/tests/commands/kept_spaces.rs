@@ -359,6 +359,8 @@ fn another_machine_takes_the_place_of_one_that_is_lost_under_a_client() {
     for item in 0i64..100 {
         client.out(tuple!["item", item]).unwrap();
     }
+    let status = ["status", "--space", "quintet://lab/orders"];
+    wait_until(|| a.does(&status).matches("follows replica").count() == 2);
     kill(&c);
     a.is_refused(&["leave", "c"], 65, &["quintet space move"]);
     let shown = a.does(&moved("orders", "c", "d"));

@@ -1,6 +1,6 @@
 //! `serve --policy replicated`: three processes, of which whichever leads is killed again and again, and two at once.
 
-use crate::tool::{LONG, quintet, result, text};
+use crate::tool::{LONG, quintet, result, text, wait_until};
 use quintet::{Error, Lab, LinkAddress, Space, SpaceAddress, template, tuple};
 use quintet_testbed::{Child, TempDir};
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
@@ -193,6 +193,25 @@ fn who_asks_a_space_whose_replicas_have_lost_their_logs_hears_which_these_are() 
     std::fs::rename(group.folder.join("3.lost"), group.folder.join("3")).unwrap();
     group.servers[2] = group.serve(3);
     assert_eq!(group.connect().count(&template!["item", ?i64]).unwrap(), 1);
+}
+
+#[test]
+fn status_says_what_each_replica_does() {
+    let mut group = Group::start();
+    let space = group.connect();
+    space.out(tuple!["item", 1i64]).unwrap();
+    let roles = |group: &Group| {
+        let (status, shown) = result(quintet(["status", "--json", "--space", &group.address().to_string()]));
+        assert_eq!(status, 0, "{shown}");
+        let shown: serde_json::Value = serde_json::from_str(&shown).expect("an object");
+        let rows = shown["replicas"].as_array().expect("a row each").clone();
+        rows.iter().map(|row| row["role"].as_str().expect("a word").to_owned()).collect::<Vec<_>>()
+    };
+    wait_until(|| roles(&group).iter().filter(|role| **role == "follows").count() == 2);
+    assert_eq!(roles(&group).iter().position(|role| role == "leads"), Some(group.leader() - 1));
+    let killed = group.leader() % 3;
+    group.servers[killed].kill().unwrap();
+    assert_eq!(roles(&group)[killed], "Unreachable");
 }
 
 #[test]

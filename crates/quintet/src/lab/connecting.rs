@@ -1,33 +1,28 @@
 //! How a connection is made: to one server, to whichever of several replicas leads, to all managers of a space.
 
 mod managers;
+mod replicas;
 
 pub(crate) use managers::managers_at;
+pub use replicas::{Replica, ReplicaRole};
 
 use super::{Lab, SHORTEST_LEASE, Seen};
 use crate::pending::Pending;
 use crate::space_address::Located;
 use crate::stack::{self, StackConfig};
 use crate::{Error, KeptSpaces, LinkConfig, SpaceAddress, histograms, life, trace};
-use quintet_contract::{NodeId, Protocol, Span};
+use quintet_contract::{NodeId, Protocol};
 use quintet_errors::Code;
 use quintet_link::{End, LinkAddress};
 use quintet_replicated::MAX_REPLICAS;
-use quintet_runtime::{Calls, Elsewhere, Instance, LinkUse, PlacesNow, Redial};
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use quintet_runtime::{Calls, Elsewhere, Instance, LinkUse, Redial};
+use std::time::Duration;
 
 /// How often another node number is tried when one is in use.
 const NODE_NUMBERS_TRIED: u32 = 5;
 
 /// How long a connection may take to be made.
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
-
-/// For how long a leader is looked for among replicas: they elect one within a second.
-const LEADER_LIMIT: Duration = Duration::from_secs(10);
-
-/// Between two rounds of asking all replicas.
-const BETWEEN_ROUNDS: Duration = Duration::from_millis(50);
 
 /// For how long a cut link to a cluster's space is made again, at most: whoever waits learns within a second that its agent has ended.
 const CLUSTER_RESUME_LIMIT: Duration = Duration::from_millis(900);
@@ -86,7 +81,7 @@ impl Lab {
     ) -> Result<Lab, Error> {
         let cluster = located.cluster.unwrap_or(cluster);
         if !located.replicas.is_empty() {
-            let now = Some(replicas_now(address.clone()));
+            let now = Some(replicas::replicas_now(address.clone()));
             return Lab::connect_to_leader(&located.replicas, cluster, lease, link, now);
         }
         let link = match located.ends_with_its_agent() {
@@ -110,76 +105,6 @@ impl Lab {
                 connected => return connected,
             }
         }
-    }
-
-    /// Asks one replica after the other until one of them leads. None may for a while: they elect one, or a majority is not there.
-    fn connect_to_leader(
-        replicas: &[LinkAddress],
-        cluster: u128,
-        lease: Duration,
-        link: LinkConfig,
-        now: Option<PlacesNow>,
-    ) -> Result<Lab, Error> {
-        let count = u8::try_from(replicas.len()).ok().filter(|count| usize::from(*count) <= MAX_REPLICAS);
-        let Some(count) = count else {
-            let text =
-                format!("{} replicas are too many: a space has {MAX_REPLICAS} at most", replicas.len());
-            return Err(Error::new(Code::BadValue, text));
-        };
-        let places: Vec<(NodeId, LinkAddress)> =
-            stack::replica_nodes(count).zip(replicas.iter().cloned()).collect();
-        let until = Instant::now() + LEADER_LIMIT;
-        let mut why = Vec::new();
-        while Instant::now() < until {
-            why.clear();
-            for at in 0..places.len() {
-                match Lab::connect_to_replica(&places, at, cluster, lease, link, now.clone()) {
-                    Ok(lab) => return Ok(lab),
-                    Err(error) => match error.code() {
-                        Code::Unreachable
-                        | Code::PeerDied
-                        | Code::PeerSilent
-                        | Code::Closed
-                        | Code::DuplicateNode => {
-                            why.push(format!("replica {} at {}: {}", at + 1, places[at].1, error.text()));
-                        }
-                        _ => return Err(error),
-                    },
-                }
-            }
-            std::thread::sleep(BETWEEN_ROUNDS);
-        }
-        let text = format!(
-            "none of the {} replicas leads, and a majority of them is needed: {}",
-            replicas.len(),
-            why.join("; ")
-        );
-        Err(Error::new(Code::Unreachable, text))
-    }
-
-    /// Connects to one of the replicas, if it leads; from then on to whichever does.
-    fn connect_to_replica(
-        places: &[(NodeId, LinkAddress)],
-        at: usize,
-        cluster: u128,
-        lease: Duration,
-        link: LinkConfig,
-        now: Option<PlacesNow>,
-    ) -> Result<Lab, Error> {
-        let (replica, address) = &places[at];
-        let made = Made::link(address)?;
-        let writes_together = made.writes_together;
-        let (node, mut config) = client_config(cluster, link);
-        // Each link begins anew: who leads then learns whose it is.
-        config.liveness.resume_window = Span::ZERO;
-        let seen = Seen::of_a_connection();
-        let count = u8::try_from(places.len()).expect("there are MAX_REPLICAS at most");
-        let instance = seen.instance(node, stack::client_of_replicas(count, node, &config));
-        let lab = made.connected(node, *replica, instance, lease, link, seen)?;
-        lab.space().status()?;
-        let others = places[at + 1..].iter().chain(&places[..at]).cloned().collect();
-        lab.go_on(writes_together, redial(address, link, life::random()), Elsewhere { others, now });
-        Ok(lab)
     }
 
     /// Connects, and again as a client of several managers where the server says that there are.
@@ -215,17 +140,6 @@ impl Lab {
             self.shared.calls.redial_among(redial, elsewhere);
         }
     }
-}
-
-/// Where the replicas of a space that a cluster keeps are by now, as this machine's agent has written it.
-fn replicas_now(address: SpaceAddress) -> PlacesNow {
-    Arc::new(move || {
-        // What cannot be read now may be at the next try.
-        let located = address.locate(&|name| std::env::var_os(name)).ok();
-        let replicas = located.map(|located| located.replicas).unwrap_or_default();
-        let count = u8::try_from(replicas.len()).unwrap_or(0);
-        stack::replica_nodes(count).zip(replicas).collect()
-    })
 }
 
 impl Seen {

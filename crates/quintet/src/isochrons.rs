@@ -21,7 +21,7 @@ pub use plain::{PendingPlain, PlainReceived};
 pub use views::PresentView;
 
 use crate::stack::IsotachConfig;
-use crate::{Code, Error, Job, Lab, LinkAddress, LinkConfig, Recorder, life};
+use crate::{Code, Error, Job, Lab, LinkAddress, LinkConfig, Recorder, job, life};
 use host::{Host, Program};
 use links::{Links, Places};
 use meeting::Meeting;
@@ -188,7 +188,7 @@ impl IsonetBuilder {
         IsonetBuilder { keeps_witness: true, ..self }
     }
 
-    /// Where this member listens for others. Without it: shared memory, in a folder of its own, for members on one machine.
+    /// Where this member listens for others. Without it: where its job says that it is reached (`quintet run --hosts`), and else shared memory, in a folder of its own, for members on one machine.
     pub fn listen_at(self, address: impl Into<LinkAddress>) -> Self {
         IsonetBuilder { listens_at: Some(address.into()), ..self }
     }
@@ -276,7 +276,8 @@ impl IsonetBuilder {
         let isonet = shared(members, &self.variables, self.delivery)?;
         let (keeps_witness, shares) = (self.keeps_witness, meeting::describe(&isonet));
         let config = IsotachConfig { me: NodeId(me), view, isonet, joins, keeps_witness };
-        let places = Places::listen(self.listens_at)?;
+        let listens_at = self.listens_at.map_or_else(job::listens_at, |at| Ok(Some(at)))?;
+        let places = Places::listen(listens_at)?;
         let meeting = Meeting { lab: &self.lab, name: &self.name, me, members, until };
         let met = match joins {
             None => meeting.hold(&shares, &places)?,

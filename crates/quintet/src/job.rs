@@ -1,12 +1,16 @@
 //! What part this process has in a job.
 
-use crate::{Code, Error};
+use crate::{Code, Error, LinkAddress, identified};
 use std::ffi::OsString;
 
 /// The worker's number.
 const RANK: &str = "QUINTET_RANK";
 /// How many workers the job has.
 const WORKERS: &str = "QUINTET_WORKERS";
+/// Where this process can be reached by those on other machines of the job, at a port that it is given.
+const LISTEN: &str = "QUINTET_LISTEN";
+/// What this machine proves itself with.
+const IDENTITY: &str = "QUINTET_IDENTITY";
 
 /// What `quintet run` looks for in an executable: a program that asks for its rank is its job's worker as well as its master.
 /// It is the name of the function by which programs in C ask, which stands in theirs.
@@ -61,6 +65,23 @@ impl Job {
     }
 }
 
+/// Where this process listens for those on other machines of its job, if it has any.
+///
+/// # Errors
+/// [`Code::BadValue`] for what is no address; this machine's identity cannot be read.
+pub(crate) fn listens_at() -> Result<Option<LinkAddress>, Error> {
+    listens_at_of(&|name| std::env::var_os(name))
+}
+
+fn listens_at_of(environment: &dyn Fn(&str) -> Option<OsString>) -> Result<Option<LinkAddress>, Error> {
+    let Some(text) = environment(LISTEN) else { return Ok(None) };
+    let address = text.to_string_lossy().parse::<LinkAddress>();
+    let address = address
+        .map_err(|error| Error::new(Code::BadValue, format!("environment variable {LISTEN}: {error}")))?;
+    let identity = environment(IDENTITY).unwrap_or_default();
+    identified(address, &identity.to_string_lossy(), environment).map(Some)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -84,5 +105,16 @@ mod tests {
             let error = job(rank, workers).expect_err("no number");
             assert!(error.code() == Code::BadValue && error.text().contains(name), "{error}");
         }
+    }
+
+    #[test]
+    fn where_a_worker_listens_is_an_address() {
+        let of =
+            |text: Option<&str>| listens_at_of(&|name| text.filter(|_| name == LISTEN).map(OsString::from));
+        assert!(of(None).expect("nothing is said").is_none());
+        let said = of(Some("tcp:127.0.0.1:0")).expect("an address");
+        assert_eq!(said.expect("it is said").to_string(), "tcp:127.0.0.1:0");
+        let error = of(Some("tls:nowhere")).expect_err("it has no port");
+        assert!(error.code() == Code::BadValue && error.text().contains(LISTEN), "{error}");
     }
 }

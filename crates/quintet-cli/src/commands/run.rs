@@ -286,7 +286,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
             let reached = elsewhere.address(server.addresses());
             (Some(placed.cluster.identified(reached)), Some(placed.cluster.folder().to_owned()))
         }
-        None => (None, identity_place(&settings)?),
+        None => (None, identity_place(&settings)?.or_else(|| elsewhere.folder())),
     };
     let served = (server.addresses(), cluster, workers);
     let kernel = kernel(arguments, &settings, (server.addresses(), cluster, link), room.folder.path())?;

@@ -7,6 +7,7 @@ mod ending;
 mod files;
 mod kept_space;
 pub(crate) mod lab;
+mod listening;
 mod managers;
 mod output;
 mod redone;

@@ -10,7 +10,7 @@ use super::slurm::Agents;
 use super::{Arguments, own_workers};
 use quintet::{Code, Error, LinkAddress, LinkConfig};
 use quintet_settings::Settings;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;
 
 /// The machines of a job, and what those need that are not this one.
@@ -52,6 +52,11 @@ impl Elsewhere {
         let cluster = Some(cluster).filter(|_| hosts.are_several() && is_used);
         let files = cluster.as_ref().map(|cluster| sent(arguments, cluster, &hosts, printer)).transpose()?;
         Ok(Elsewhere { hosts, files: files.unwrap_or_default(), is_allocation: agents.is_some(), cluster })
+    }
+
+    /// Where the identity lies with which processes here are reached by those on the other machines, if there are any.
+    pub(super) fn folder(&self) -> Option<PathBuf> {
+        self.cluster.as_ref().map(|cluster| cluster.folder().to_owned())
     }
 
     /// Where the space is served for the other machines, if there are any. From now on it is told who of the cluster is there.

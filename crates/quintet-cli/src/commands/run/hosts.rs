@@ -9,7 +9,7 @@ use super::sight::Sight;
 use crate::connection::random;
 use crate::output::tell as say;
 use clap::ValueEnum;
-use quintet::{Code, Error, LinkConfig};
+use quintet::{Code, Error, LinkAddress, LinkConfig};
 use quintet_agent::{Client, LIVENESS, Liveness};
 use quintet_contract::Span;
 use std::collections::BTreeSet;
@@ -47,6 +47,12 @@ pub(super) struct Hosts {
     here: Option<String>,
 }
 
+/// Where other processes of the machine with that address can be reached over TLS, at ports that they are given.
+pub(super) fn beside(address: &LinkAddress) -> Option<LinkAddress> {
+    let LinkAddress::Tls { host, .. } = address else { return None };
+    Some(LinkAddress::Tls { host: host.clone(), port: 0, credentials: None })
+}
+
 impl Hosts {
     /// This machine alone.
     pub(super) fn none() -> Hosts {
@@ -76,12 +82,13 @@ impl Hosts {
             }
             check_granted(cluster)?;
             let (address, number) = cluster.agent(member)?;
+            let listen = beside(&address);
             let liveness = liveness(link);
             let client = Client::connect_with(address, node, number, liveness)
                 .map_err(|error| Error::new(error.code(), format!("{name}: {error}")))?;
             let patience = Duration::from(liveness.silence_limit) + Duration::from(liveness.resume_window);
             let (client, tell) = ((client, patience), tell.clone());
-            let machine = Machine::new((name, node), client, job, printer.clone(), tell);
+            let machine = Machine::new((name, node), listen, client, job, printer.clone(), tell);
             hosts.places.push(Place::There(Arc::new(machine)));
         }
         Ok(hosts)

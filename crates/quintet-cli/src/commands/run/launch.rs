@@ -4,7 +4,7 @@ use super::child::{Child, Who};
 use super::counts::JobCounts;
 use super::display::Printer;
 use super::files::Sent;
-use super::hosts::{Hosts, Place};
+use super::hosts::{Hosts, Place, beside};
 use super::machine::{BUSY_PAUSE, Machine, Started};
 use crate::commands::supervise_child::supervised;
 use crate::connection::refused;
@@ -26,6 +26,8 @@ use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+/// Where a process of a job can be reached by those on other machines, as `tls:HOST:0`: members of isonets listen there.
+const LISTEN_VARIABLE: &str = "QUINTET_LISTEN";
 /// How long a worker waits for a machine that has room for it.
 const BUSY_LIMIT: Duration = Duration::from_secs(20);
 
@@ -149,6 +151,11 @@ impl Launch {
 
     fn start(&self, mut command: Command, who: Who, own_group: bool) -> Result<Child, Error> {
         command.envs(self.variables(who, &self.address)).env(self.job.0, &self.job.1);
+        match self.listen_here() {
+            Some(address) => command.env(LISTEN_VARIABLE, address.to_string()),
+            // This process may be of another job, which has one.
+            None => command.env_remove(LISTEN_VARIABLE),
+        };
         if let Some(identity) = &self.identity {
             command.env("QUINTET_IDENTITY", identity);
         }
@@ -160,6 +167,11 @@ impl Launch {
             };
         }
         Child::start(command, who, own_group)
+    }
+
+    /// Where processes here can be reached by those on other machines, if there are any.
+    fn listen_here(&self) -> Option<LinkAddress> {
+        self.hosts.machines().next().and_then(|_| beside(&self.address_elsewhere))
     }
 
     /// What a process of the job is told, which reaches the space there.
@@ -197,6 +209,7 @@ impl Launch {
         let (program, arguments) = self.program_elsewhere();
         let mut variables = self.variables(Who::Worker(rank), &self.address_elsewhere);
         variables.push(("QUINTET_RANK".to_owned(), rank.to_string()));
+        variables.extend(machine.listen().map(|address| (LISTEN_VARIABLE.to_owned(), address.to_string())));
         let as_bytes = |(name, value): (String, String)| (name.into_bytes(), value.into_bytes());
         let kept = [("QUINTET_TRACE", &self.trace), ("QUINTET_HISTOGRAMS", &self.histograms)];
         let kept = kept.into_iter().filter(|(_, folder)| folder.is_some()).filter_map(|(name, _)| {

@@ -12,7 +12,7 @@ use super::pieces::Pieces;
 use super::sight::Sight;
 use crate::commands::cluster::refused;
 use errand::Errands;
-use quintet::{Code, Error};
+use quintet::{Code, Error, LinkAddress};
 use quintet_agent::{AgentError, Client};
 use quintet_contract::{NodeId, Span};
 use quintet_launch::limits::MAX_HASHES;
@@ -51,6 +51,7 @@ const NO_PACKAGE: [&[u8]; 2] =
 /// Another machine.
 pub(super) struct Machine {
     name: String,
+    listen: Option<LinkAddress>,
     node: NodeId,
     /// How long it may be silent before its session is over.
     patience: Duration,
@@ -109,6 +110,7 @@ impl Machine {
     /// `patience`: how long it may be silent before its session is over.
     pub(super) fn new(
         (name, node): (&str, NodeId),
+        listen: Option<LinkAddress>,
         (client, patience): (Client, Duration),
         job: u128,
         printer: Printer,
@@ -116,6 +118,7 @@ impl Machine {
     ) -> Machine {
         Machine {
             name: name.to_owned(),
+            listen,
             node,
             patience,
             client,
@@ -130,6 +133,11 @@ impl Machine {
             loss: OnceLock::new(),
             left_out: OnceLock::new(),
         }
+    }
+
+    /// Where processes there can be reached by those on other machines, at ports that they are given.
+    pub(super) fn listen(&self) -> Option<&LinkAddress> {
+        self.listen.as_ref()
     }
 
     /// What it is called.

@@ -226,9 +226,14 @@ impl Space {
             return;
         }
         let Some(elsewhere) = &self.elsewhere else { return };
+        let is_concerned = |about: &View<'_>| elsewhere.placement.concerns(signature, key, about);
+        // What a replacement puts is there when it is answered, and so is not to be on its way to another manager then.
+        let puts = |waiter: &Waiter| {
+            let tuples = waiter.replacement();
+            tuples.is_some_and(|tuples| tuples.borrow().views().any(|tuple| is_concerned(&tuple)))
+        };
         let concerns = |waiter: &Waiter| {
-            let mut templates = waiter.templates();
-            templates.any(|template| elsewhere.placement.concerns(signature, key, &template.view()))
+            waiter.templates().any(|template| is_concerned(&template.view())) || puts(waiter)
         };
         let mut concerned: Vec<(u64, u32)> = self
             .waiters

@@ -13,7 +13,8 @@
 //! | `published.rs` | what is printed |
 //! | `cells.rs` | each printed value, and what the simulation has for it; findings |
 //! | `study.rs` | [`Simulated`]: every figure and cell; read this first |
-//! | `beyond.rs` | more nodes, more switches, a slow node, links that vary |
+//! | `beyond.rs` | more switches, a slow node, links that vary |
+//! | `beyond/sizes.rs` | 16 to 10,000 hosts: latency and tokens against distance and receivers |
 //! | `figure.rs` | [`Figure`]: lines, and how a terminal shows them |
 //! | `report.rs` | all as text, page and objects |
 //! | `live.rs` | [`live::Live`]: the experiments on a machine of today |

@@ -134,24 +134,38 @@ fn links_that_vary_delay_isochrons_in_proportion_at_most() {
 }
 
 #[test]
-fn networks_that_there_cannot_be_are_said() {
-    assert!(ALL.unsaid.iter().any(|sentence| sentence.contains("10000 hosts") && sentence.contains("limit")));
+fn more_hosts_and_more_receivers_take_longer() {
     let hosts = &figure("C").lines[0].points;
     assert_eq!(hosts.iter().map(|(hosts, _)| *hosts).collect::<Vec<f64>>(), [16.0, 256.0]);
-    assert!(
-        figure("F").lines.iter().all(|line| line.points.iter().is_sorted_by(|one, other| one.1 < other.1))
-    );
+    for number in ["C", "F", "I", "K"] {
+        let is_longer = |points: &[(f64, f64)]| points.iter().is_sorted_by(|one, other| one.1 < other.1);
+        assert!(figure(number).lines.iter().all(|line| is_longer(&line.points)), "{number}");
+    }
 }
 
 #[test]
-#[ignore = "takes some ten seconds"]
-fn the_whole_form_reaches_as_many_hosts_and_switches_as_there_may_be() {
+fn tokens_of_one_isochron_are_those_of_its_farthest_receiver() {
+    let wires = 2.0 * (256.0 / 16.0 - 1.0);
+    for way in Way::ISOCHRONS {
+        let name = format!("256 hosts, {}", way.name());
+        for distance in [1.0, 2.0, 3.0, 4.0, 5.0] {
+            assert_eq!(value("J", &name, distance), distance * wires, "{name}");
+        }
+        // However many there are: 16 receivers of 256 hosts are as far as any.
+        assert_eq!(value("L", &name, 16.0), 5.0 * wires, "{name}");
+    }
+}
+
+#[test]
+#[ignore = "takes some minutes"]
+fn the_whole_form_reaches_10_000_hosts() {
     let all = Simulated::run(false, 1);
     let [fitted, predicted] = Role::ALL.map(|role| all.report.count(role));
     assert_eq!((fitted.within, fitted.of, predicted.of), (5, 5, 18), "{all}");
     let last = |number: &str| {
         let figure = all.figure(number).expect("the study has it");
-        figure.lines[0].points.last().map(|(across, _)| *across)
+        figure.lines.last().and_then(|line| line.points.last()).map(|(across, _)| *across)
     };
-    assert_eq!((last("A"), last("C"), last("F")), (Some(64.0), Some(1_024.0), Some(255.0)));
+    assert_eq!((last("A"), last("C"), last("F")), (Some(64.0), Some(10_000.0), Some(255.0)));
+    assert_eq!((last("I"), last("K")), (Some(11.0), Some(512.0)));
 }

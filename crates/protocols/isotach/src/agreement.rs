@@ -291,7 +291,6 @@ impl Agreement {
     }
 
     fn promised(&mut self, from: NodeId, ballot: Ballot, accepted: Option<(Ballot, Members)>) {
-        let successor = self.successor();
         let Some(proposal) = self.proposal.as_mut().filter(|mine| mine.ballot == ballot) else { return };
         if proposal.members.is_some() {
             return;
@@ -302,12 +301,14 @@ impl Agreement {
         {
             proposal.accepted = accepted;
         }
-        if self.members.is_quorum(&proposal.promises) {
-            let earlier = proposal.accepted.take().map(|(_, members)| members);
-            if let Some(members) = earlier.or(successor) {
-                proposal.members = Some(members.clone());
-                self.say_to_all(&AgreeStep::Accept(ballot, members));
-            }
+        if !self.members.is_quorum(&proposal.promises) {
+            return;
+        }
+        let earlier = proposal.accepted.take().map(|(_, members)| members);
+        let members = earlier.or_else(|| self.successor());
+        if let (Some(proposal), Some(members)) = (&mut self.proposal, members) {
+            proposal.members = Some(members.clone());
+            self.say_to_all(&AgreeStep::Accept(ballot, members));
         }
     }
 

@@ -1,7 +1,7 @@
 //! What waits for room on the way to one address.
 
 use crate::codec::view_of;
-use crate::limits::MAX_BATCH_BYTES;
+use crate::limits::FULL_BATCH_BYTES;
 use crate::logical_time::Rank;
 use quintet_contract::{Address, Bytes, Kind, Outbox, OwnedFrame, SendError, Token};
 use std::collections::VecDeque;
@@ -24,7 +24,7 @@ impl Lane {
     pub(crate) fn append(&mut self, kind: Kind, front: &[u8], entry: &[u8]) {
         let has_room = |frame: &&mut OwnedFrame| {
             frame.kind == kind
-                && frame.body.len() + entry.len() <= MAX_BATCH_BYTES
+                && frame.body.len() + entry.len() <= FULL_BATCH_BYTES
                 && frame.body.starts_with(front)
         };
         match self.ahead.back_mut().filter(has_room) {

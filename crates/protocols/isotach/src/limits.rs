@@ -18,13 +18,17 @@ pub const KEPT_FOR_VALUES: usize = 16;
 /// of each sender are all that may be missing elsewhere.
 pub const MAX_RANKS_APART: u64 = 1024;
 /// Nodes of a topology.
-pub const MAX_NODES: usize = 1024;
+pub const MAX_NODES: usize = 16 * 1024;
 /// Switches of a topology.
-pub const MAX_SWITCHES: usize = 64;
+pub const MAX_SWITCHES: usize = 1024;
 /// Bytes of a topology's text.
-pub const MAX_TOPOLOGY_BYTES: usize = 32 * 1024;
-/// Bytes of the entries that one frame of announcements, tokens or markers has.
-pub const MAX_BATCH_BYTES: usize = 16 * 1024;
+pub const MAX_TOPOLOGY_BYTES: usize = 56 * 1024;
+/// Nodes of a view that are later processes than the first, and of those that ask to be: they are told in one frame, beside the topology.
+pub const MAX_NEWCOMERS: usize = 512;
+/// Bytes at which a frame of announcements, tokens, markers or copies is full: what comes next goes in another one.
+pub const FULL_BATCH_BYTES: usize = 16 * 1024;
+/// Bytes of the entries that such a frame has at most: one that is longer than a full frame, as it is for very many nodes, goes alone.
+pub const MAX_BATCH_BYTES: usize = 40 * 1024;
 
 /// Bytes of a program's state, which a node that joins gets from a program that is there.
 pub const MAX_PROGRAM_STATE_BYTES: usize = 16 * 1024 * 1024;
@@ -44,17 +48,20 @@ const _: () = {
     assert!(MAX_ISOCHRON_BYTES + FRONT_BYTES <= MAX_PAYLOAD_BYTES, "an isochron fits a frame");
     assert!(MAX_READ_BYTES + FRONT_BYTES <= MAX_PAYLOAD_BYTES, "and so do its values");
     assert!(MAX_VALUE_BYTES + FRONT_BYTES <= MAX_ISOCHRON_BYTES, "and any one write");
-    assert!(MAX_TOPOLOGY_BYTES + FRONT_BYTES <= MAX_PAYLOAD_BYTES, "and a new view");
     assert!(
-        MAX_TOPOLOGY_BYTES + NEWCOMER_BYTES * MAX_NODES + FRONT_BYTES <= MAX_PAYLOAD_BYTES,
-        "with who has joined"
+        MAX_TOPOLOGY_BYTES + NEWCOMER_BYTES * MAX_NEWCOMERS + FRONT_BYTES <= MAX_PAYLOAD_BYTES,
+        "and a new view, with who has joined"
     );
+    assert!(2 * MAX_NODES + FRONT_BYTES <= MAX_PAYLOAD_BYTES, "and all who are suspected");
     assert!(MAX_STATE_PIECE_BYTES + FRONT_BYTES <= MAX_PAYLOAD_BYTES, "and a piece of a program's state");
     assert!(MAX_PROGRAM_STATE_BYTES <= u32::MAX as usize, "where a piece begins travels as u32");
+    assert!(MAX_BATCH_BYTES + FRONT_BYTES <= MAX_PAYLOAD_BYTES, "and a batch");
+    assert!(FULL_BATCH_BYTES <= MAX_BATCH_BYTES, "a full batch may be sent");
     assert!(
         MAX_VALUE_BYTES + 2 * MAX_NODES + FRONT_BYTES <= MAX_BATCH_BYTES,
         "a frame of copies has one at least"
     );
     assert!(ANNOUNCEMENT_BYTES + 2 * MAX_NODES <= MAX_BATCH_BYTES, "a batch has one announcement at least");
-    assert!(MAX_NODES <= u16::MAX as usize && MAX_OPERATIONS <= u16::MAX as usize, "counts travel as u16");
+    assert!(MAX_NODES <= u16::MAX as usize, "counts of nodes travel as u16");
+    assert!(MAX_OPERATIONS <= u16::MAX as usize, "and those of operations");
 };

@@ -45,6 +45,7 @@ pub struct TokenManager {
     wanted: u64,
     neighbours: Vec<Neighbour>,
     nodes: BTreeMap<NodeId, Attached>,
+    unsent: Unsent,
     /// What nodes that were at this switch in the view before have not taken of it.
     last_words: BTreeMap<Address, Lane>,
     /// What nodes of this switch execute in pulses that have not ended, and which of them.
@@ -62,6 +63,14 @@ pub struct TokenManager {
     /// There may be a pulse to end, at the end of the burst that began then.
     woken: Option<Time>,
     counters: Counters,
+}
+
+/// For whom something waits to be sent: few of the many that there may be at a switch, and beside it.
+#[derive(Default, Debug)]
+struct Unsent {
+    nodes: BTreeSet<NodeId>,
+    /// Which of the neighbours.
+    neighbours: BTreeSet<usize>,
 }
 
 /// A node at this switch.
@@ -120,6 +129,7 @@ impl TokenManager {
             wanted: 0,
             neighbours,
             nodes,
+            unsent: Unsent::default(),
             last_words: BTreeMap::new(),
             calendar: BTreeMap::new(),
             scheduled: Tally::default(),
@@ -232,10 +242,9 @@ impl TokenManager {
             self.calendar.insert(Ordered { pulse, ..ordered }, late);
         }
         let mut is_within = true;
-        for neighbour in &mut self.neighbours {
-            if let Some(receivers) = beyond.remove(&neighbour.switch) {
-                is_within &= neighbour.carry(ordered, receivers);
-            }
+        for (switch, receivers) in beyond {
+            let at = self.neighbour_of(switch).expect("the next switch on a way is a neighbour");
+            is_within &= self.neighbours[at].carry(ordered, receivers);
         }
         if !here.is_empty() {
             is_within &= self.scheduled.add(ordered.sender);
@@ -250,8 +259,9 @@ impl TokenManager {
             self.clock += 1;
             self.counters.pulses += 1;
             self.counters.tokens += self.neighbours.len() as u64;
-            for neighbour in &mut self.neighbours {
+            for (at, neighbour) in self.neighbours.iter_mut().enumerate() {
                 neighbour.send_token(&self.config, self.clock);
+                self.unsent.neighbours.insert(at);
             }
             self.drain();
         }
@@ -273,6 +283,7 @@ impl TokenManager {
                     continue;
                 }
                 let node = self.nodes.get_mut(&receiver).expect("receivers here are nodes of this switch");
+                self.unsent.nodes.insert(receiver);
                 if !node.mark(ordered) {
                     flooding = Some(ordered.sender);
                 }
@@ -293,17 +304,21 @@ impl TokenManager {
             // Answers are a few bytes, which every way takes.
             let _ = self.answers.flush(to, out);
         }
-        for (node, attached) in &mut self.nodes {
+        self.unsent.nodes.retain(|node| {
+            let Some(attached) = self.nodes.get_mut(node) else { return false };
             let to = Address { node: *node, port: PORT_ISOTACH };
             if attached.flush(self.config.view, to, out).is_err() {
                 lost = Some(*node);
             }
-        }
-        for neighbour in &mut self.neighbours {
-            if neighbour.lane.flush(neighbour.address, out).is_err() {
-                lost = Some(neighbour.address.node);
+            attached.has_unsent()
+        });
+        self.unsent.neighbours.retain(|at| {
+            let Neighbour { lane, address, .. } = &mut self.neighbours[*at];
+            if lane.flush(*address, out).is_err() {
+                lost = Some(address.node);
             }
-        }
+            !lane.is_empty()
+        });
         if let Some(node) = lost.filter(|_| self.halt.is_none()) {
             self.stop(Halt { node, cause: HaltCause::Gone });
             // The others are told at once: nothing else may come that would have them told.
@@ -322,6 +337,8 @@ impl TokenManager {
         let frame = || frame(HALTED, encode_to_vec(&halted));
         self.nodes.values_mut().for_each(|node| node.lane.push(frame()));
         self.neighbours.iter_mut().for_each(|neighbour| neighbour.lane.push(frame()));
+        self.unsent.nodes.extend(self.nodes.keys());
+        self.unsent.neighbours.extend(0..self.neighbours.len());
     }
 
     fn take(&mut self, now: Time, from: Address, frame: Frame<'_>, out: &mut dyn Outbox) {
@@ -348,9 +365,7 @@ impl TokenManager {
 
     fn told_halted(&mut self, from: Address, body: &[u8]) -> Result<(), Broken> {
         let halted = <Halted as quintet_wire::Decode>::decode_all(body).map_err(|_| Broken)?;
-        if !self.neighbours.iter().any(|neighbour| neighbour.address == from) {
-            return Err(Broken);
-        }
+        self.neighbour_at(from).ok_or(Broken)?;
         self.stop(halted.halt);
         Ok(())
     }
@@ -363,8 +378,9 @@ impl TokenManager {
         if at.port == PORT_ISOTACH {
             self.nodes.get_mut(&at.node).into_iter().for_each(|node| node.lane.unblock());
         }
-        let neighbours = self.neighbours.iter_mut().filter(|neighbour| neighbour.address == at);
-        neighbours.for_each(|neighbour| neighbour.lane.unblock());
+        if let Some(at) = self.neighbour_at(at) {
+            self.neighbours[at].lane.unblock();
+        }
     }
 
     fn changed(&mut self, peer: Address, change: &PeerChange) {
@@ -384,7 +400,7 @@ impl TokenManager {
     fn stop_for_who_is_gone(&mut self) {
         let is_ours = |peer: &&Address| {
             let is_node = peer.port == PORT_ISOTACH && self.nodes.contains_key(&peer.node);
-            is_node || self.neighbours.iter().any(|neighbour| neighbour.address == **peer)
+            is_node || self.neighbour_at(**peer).is_some()
         };
         if let Some(peer) = self.gone.iter().find(is_ours).copied() {
             self.stop(Halt { node: peer.node, cause: HaltCause::Gone });
@@ -401,6 +417,10 @@ impl Attached {
     fn mark(&mut self, ordered: Ordered) -> bool {
         self.markers.push_back(ordered);
         self.waiting.add(ordered.sender)
+    }
+
+    fn has_unsent(&self) -> bool {
+        !self.lane.is_empty() || !self.markers.is_empty()
     }
 
     /// Sends what there is room for: as many markers in a frame as there are.

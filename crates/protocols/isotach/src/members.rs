@@ -1,5 +1,6 @@
 //! Who belongs to a view: its nodes, and which of them are later processes than those that the isonet began with.
 
+use crate::limits::MAX_NEWCOMERS;
 use crate::logical_time::View;
 use crate::topology::Topology;
 use quintet_contract::NodeId;
@@ -25,10 +26,12 @@ pub struct Members {
 }
 
 impl Members {
-    /// Nodes at their switches, and those of them that are later processes than the first. None if one of those is at no switch.
+    /// Nodes at their switches, and those of them that are later processes than the first. None if one of those is at no switch, or they are more than
+    /// [`MAX_NEWCOMERS`].
     #[must_use]
     pub fn new(topology: Topology, newcomers: Newcomers) -> Option<Members> {
-        let is_whole = newcomers.keys().all(|node| topology.switch_of(*node).is_some());
+        let is_whole = newcomers.len() <= MAX_NEWCOMERS
+            && newcomers.keys().all(|node| topology.switch_of(*node).is_some());
         is_whole.then_some(Members { topology, newcomers })
     }
 

@@ -24,7 +24,7 @@ use crate::defect::seeded;
 use crate::fence::{Fence, Passage};
 use crate::isochron::Operation;
 use crate::isonet::Variable;
-use crate::limits::{MAX_NODES, MAX_UNEXECUTED};
+use crate::limits::MAX_UNEXECUTED;
 use crate::logical_time::{Place, Rank, Stamp, View};
 use crate::memory::Memory;
 use crate::tally::Tally;
@@ -252,13 +252,14 @@ impl Node {
         if from != self.outgoing.manager() {
             return Err(Broken);
         }
+        let most = MAX_UNEXECUTED * self.config.isonet.topology().node_count();
         for ordered in markers {
             let is_next = self.last_marker.is_none_or(|last| last < ordered);
             let is_known = match ordered.sender {
                 me if me == self.config.me => self.own.get(&ordered.rank).is_some_and(Own::awaits_marker),
                 other => self.config.isonet.topology().switch_of(other).is_some(),
             };
-            if !is_next || !is_known || self.order.len() >= MAX_NODES * MAX_UNEXECUTED {
+            if !is_next || !is_known || self.order.len() >= most {
                 return Err(Broken);
             }
             if ordered.sender == self.config.me

@@ -2,7 +2,7 @@
 
 use crate::codec::{Copied, TransferStep};
 use crate::isonet::{Isonet, Variable};
-use crate::limits::{MAX_BATCH_BYTES, MAX_PROGRAM_STATE_BYTES, MAX_STATE_PIECE_BYTES};
+use crate::limits::{FULL_BATCH_BYTES, MAX_PROGRAM_STATE_BYTES, MAX_STATE_PIECE_BYTES};
 use crate::logical_time::View;
 use crate::members::Newcomers;
 use quintet_contract::{Bytes, NodeId};
@@ -116,7 +116,7 @@ impl Snapshot {
         let (mut copies, mut bytes, mut is_complete) = (Vec::new(), 0, true);
         for (_, copied) in rest.by_ref() {
             bytes += copied.encoded_len();
-            if bytes > MAX_BATCH_BYTES {
+            if bytes > FULL_BATCH_BYTES && !copies.is_empty() {
                 is_complete = false;
                 break;
             }
@@ -166,4 +166,49 @@ fn said(given: &Gathered, from: usize) -> TransferStep {
         is_complete,
         bytes: Bytes::copy_from_slice(bytes),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::{CopyState, Transfer};
+    use crate::isonet::Shape;
+    use crate::limits::{MAX_BATCH_BYTES, MAX_NODES};
+    use crate::topology::Topology;
+    use quintet_contract::limits::MAX_PAYLOAD_BYTES;
+
+    /// Three variables with copies at all nodes that there may be, each of whom has reserved a place of the second one.
+    fn snapshot() -> Snapshot {
+        let nodes: Vec<NodeId> = (0..).map(NodeId).take(MAX_NODES).collect();
+        let shape = Shape { bytes: 1, copies: nodes.iter().copied().collect() };
+        let variables: Vec<Variable> = (1..4).map(Variable).collect();
+        let shapes = variables.iter().map(|variable| (*variable, shape.clone())).collect();
+        let topology = Topology::lan(NodeId(0), &nodes).expect("as many as there may be");
+        let isonet = Isonet::new(topology, shapes).expect("they can be shared");
+        let copied = |variable: Variable| Copied {
+            variable,
+            held: CopyState::Aborted,
+            reserved_by: if variable == Variable(2) { nodes.clone() } else { Vec::new() },
+        };
+        let copies = variables.iter().map(|variable| (*variable, copied(*variable))).collect();
+        Snapshot::new((View(2), View(1)), Arc::new(isonet), copies, BTreeSet::new())
+    }
+
+    #[test]
+    fn a_copy_that_is_longer_than_a_full_frame_goes_alone() {
+        let snapshot = snapshot();
+        let (mut behind, mut told) = (None, Vec::new());
+        loop {
+            let step = snapshot.variables(NodeId(3), behind);
+            let said = Transfer { view: View(2), step };
+            assert!(said.encoded_len() <= MAX_PAYLOAD_BYTES.min(MAX_BATCH_BYTES));
+            let TransferStep::Variables { is_complete, copies, .. } = said.step else { panic!("{said:?}") };
+            told.push(copies.iter().map(|copied| copied.variable.0).collect::<Vec<_>>());
+            behind = copies.last().map(|copied| copied.variable);
+            if is_complete {
+                break;
+            }
+        }
+        assert_eq!(told, [[1], [2], [3]]);
+    }
 }

@@ -2,12 +2,15 @@
 
 mod error;
 mod text;
+mod tree;
 
 pub use error::TopologyError;
 
-use crate::limits::{MAX_NODES, MAX_SWITCHES};
+use crate::limits::{MAX_NODES, MAX_SWITCHES, MAX_TOPOLOGY_BYTES};
 use quintet_contract::NodeId;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use tree::Tree;
 
 /// A switch as it is described: a name, the node that stands for it, the nodes at it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -20,7 +23,7 @@ pub struct Switch {
     pub nodes: Vec<NodeId>,
 }
 
-/// A tree of switches with nodes. All nodes of a view have the same.
+/// A tree of switches with nodes. All nodes of a view have the same; a copy of it is a few pointers, and takes memory of its own where it is changed.
 ///
 /// ```
 /// use quintet_contract::NodeId;
@@ -33,15 +36,12 @@ pub struct Switch {
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Topology {
-    switches: Vec<Switch>,
-    /// Of each switch, those that it is joined with, ascending.
-    neighbours: Vec<Vec<usize>>,
+    switches: Arc<Vec<Switch>>,
+    tree: Arc<Tree>,
     /// The switch of each node.
-    place: BTreeMap<NodeId, usize>,
-    /// The next switch on the way from one to another: `next[from][to]`.
-    next: Vec<Vec<usize>>,
-    /// Wires on that way.
-    hops: Vec<Vec<u32>>,
+    place: Arc<BTreeMap<NodeId, usize>>,
+    /// The switch that each manager keeps.
+    kept_by: Arc<BTreeMap<NodeId, usize>>,
 }
 
 impl Topology {
@@ -57,20 +57,21 @@ impl Topology {
     /// Switches, joined by `wires` between switches of these names.
     ///
     /// # Errors
-    /// [`TopologyError`]: it is no tree of switches with nodes that have one place each.
+    /// [`TopologyError`]: it is no tree of switches with nodes that have one place each, or its [text](Topology::to_text) is longer than what is told of a view.
     pub fn new(switches: Vec<Switch>, wires: &[(String, String)]) -> Result<Topology, TopologyError> {
-        let place = places(&switches)?;
-        let neighbours = join(&switches, wires)?;
-        let (mut next, mut hops) = (Vec::new(), Vec::new());
-        for from in 0..switches.len() {
-            let (next_of, hops_of) = routes(from, &switches, &neighbours)?;
-            next.push(next_of);
-            hops.push(hops_of);
-        }
-        Ok(Topology { switches, neighbours, place, next, hops })
+        at_most("switches", switches.len(), MAX_SWITCHES)?;
+        at_most("nodes", switches.iter().map(|switch| switch.nodes.len()).sum(), MAX_NODES)?;
+        let kept_by = Arc::new(managers(&switches)?);
+        let place = Arc::new(places(&switches)?);
+        let tree = Tree::new(join(&switches, wires)?).map_err(|lost| TopologyError::Apart {
+            switches: [switches[0].name.clone(), switches[lost].name.clone()],
+        })?;
+        let topology = Topology { switches: Arc::new(switches), tree: Arc::new(tree), place, kept_by };
+        at_most("bytes of text", topology.to_text().len(), MAX_TOPOLOGY_BYTES)?;
+        Ok(topology)
     }
 
-    /// Reads a description: lines `switch NAME at NODE: NODE NODE ...` and `wire NAME NAME`. What follows `#` is a comment.
+    /// Reads a description: lines `switch NAME at NODE: NODE NODE ...` and `wire NAME NAME`. Nodes from one to another are `NODE-NODE`; what follows `#` is a comment.
     ///
     /// # Errors
     /// [`TopologyError`]: a line says something else, or as [`Topology::new`].
@@ -79,7 +80,7 @@ impl Topology {
         Topology::new(switches, &wires)
     }
 
-    /// The description that [`Topology::parse`] reads.
+    /// The description that [`Topology::parse`] reads: of all that it reads as this topology, one.
     #[must_use]
     pub fn to_text(&self) -> String {
         text::write(self)
@@ -97,12 +98,18 @@ impl Topology {
     /// If there is no such switch.
     #[must_use]
     pub fn neighbours(&self, switch: usize) -> &[usize] {
-        &self.neighbours[switch]
+        self.tree.neighbours(switch)
     }
 
     /// The nodes, ascending.
     pub fn nodes(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.place.keys().copied()
+    }
+
+    /// How many nodes there are.
+    #[must_use]
+    pub fn node_count(&self) -> usize {
+        self.place.len()
     }
 
     /// The switch that a node is at.
@@ -114,92 +121,105 @@ impl Topology {
     /// The switch that a node stands for.
     #[must_use]
     pub fn switch_kept_by(&self, manager: NodeId) -> Option<usize> {
-        self.switches.iter().position(|switch| switch.manager == manager)
+        self.kept_by.get(&manager).copied()
     }
 
-    /// The logical distance of two nodes: the switches on the way, 1 at least.
+    /// The logical distance of two nodes: the switches on the way, 1 at least. O(log n) in the switches.
     #[must_use]
     pub fn distance(&self, from: NodeId, to: NodeId) -> Option<u32> {
-        Some(self.hops[self.switch_of(from)?][self.switch_of(to)?] + 1)
+        Some(self.tree.hops(self.switch_of(from)?, self.switch_of(to)?) + 1)
     }
 
-    /// The same switches without some of the nodes, of which it has others.
-    pub(crate) fn without(&self, gone: &BTreeSet<NodeId>) -> Topology {
+    /// The same switches without some of the nodes, of which it has others. None if its text becomes too long, as lists of nodes do that are torn.
+    pub(crate) fn without(&self, gone: &BTreeSet<NodeId>) -> Option<Topology> {
         let mut topology = self.clone();
-        topology.place.retain(|node, _| !gone.contains(node));
-        topology.switches.iter_mut().for_each(|switch| switch.nodes.retain(|node| !gone.contains(node)));
-        topology
+        Arc::make_mut(&mut topology.place).retain(|node, _| !gone.contains(node));
+        let switches = Arc::make_mut(&mut topology.switches);
+        switches.iter_mut().for_each(|switch| switch.nodes.retain(|node| !gone.contains(node)));
+        topology.if_it_can_be_told()
     }
 
     /// The same with further nodes: each at the switch of the name that it was at before, or, if there is none, at the first. None if there are too many.
     pub(crate) fn with(&self, nodes: impl Iterator<Item = NodeId>, before: &Topology) -> Option<Topology> {
         let mut topology = self.clone();
+        let named: BTreeMap<&str, usize> =
+            self.switches.iter().zip(0..).map(|(switch, at)| (switch.name.as_str(), at)).collect();
         for node in nodes {
-            let name = before.switch_of(node).map(|switch| &before.switches[switch].name);
-            let at = topology.switches.iter().position(|switch| Some(&switch.name) == name).unwrap_or(0);
-            topology.switches[at].nodes.push(node);
-            topology.place.insert(node, at);
+            let name = before.switch_of(node).map(|switch| before.switches[switch].name.as_str());
+            let at = name.and_then(|name| named.get(name)).copied().unwrap_or(0);
+            Arc::make_mut(&mut topology.switches)[at].nodes.push(node);
+            Arc::make_mut(&mut topology.place).insert(node, at);
         }
-        (topology.place.len() <= MAX_NODES).then_some(topology)
+        topology.if_it_can_be_told()
     }
 
-    /// The neighbour of `at` through which the way to another switch goes.
+    fn if_it_can_be_told(self) -> Option<Topology> {
+        let is_within = self.place.len() <= MAX_NODES && self.to_text().len() <= MAX_TOPOLOGY_BYTES;
+        is_within.then_some(self)
+    }
+
+    /// The neighbour of `at` through which the way to another switch goes. O(log n) in the switches.
     ///
     /// # Panics
     /// If there are no such switches, or they are one.
     #[must_use]
     pub fn next(&self, at: usize, to: usize) -> usize {
         assert!(at != to, "there is no way from a switch to itself");
-        self.next[at][to]
+        self.tree.next(at, to)
     }
-}
-
-/// The switch of each node, if each has one.
-fn places(switches: &[Switch]) -> Result<BTreeMap<NodeId, usize>, TopologyError> {
-    let (mut place, mut managers) = (BTreeMap::new(), BTreeMap::new());
-    at_most("switches", switches.len(), MAX_SWITCHES)?;
-    at_most("nodes", switches.iter().map(|switch| switch.nodes.len()).sum(), MAX_NODES)?;
-    let name = |index: usize| switches[index].name.clone();
-    for (index, switch) in switches.iter().enumerate() {
-        if switches[..index].iter().any(|other| other.name == switch.name) {
-            return Err(TopologyError::SwitchTwice { name: name(index) });
-        }
-        if let Some(first) = managers.insert(switch.manager, index) {
-            let switches = [name(first), name(index)];
-            return Err(TopologyError::ManagerTwice { node: switch.manager, switches });
-        }
-        for node in &switch.nodes {
-            if let Some(first) = place.insert(*node, index) {
-                return Err(TopologyError::NodeTwice { node: *node, switches: [name(first), name(index)] });
-            }
-        }
-    }
-    if place.is_empty() {
-        return Err(TopologyError::NoNode);
-    }
-    Ok(place)
 }
 
 fn at_most(what: &'static str, count: usize, limit: usize) -> Result<(), TopologyError> {
     if count <= limit { Ok(()) } else { Err(TopologyError::TooMany { what, count, limit }) }
 }
 
+/// The switch that each manager keeps, if all switches can be told apart by names and managers.
+fn managers(switches: &[Switch]) -> Result<BTreeMap<NodeId, usize>, TopologyError> {
+    let (mut names, mut kept_by) = (BTreeSet::new(), BTreeMap::new());
+    for (index, Switch { name, manager, .. }) in switches.iter().enumerate() {
+        if !names.insert(name) {
+            return Err(TopologyError::SwitchTwice { name: name.clone() });
+        }
+        if let Some(first) = kept_by.insert(*manager, index) {
+            let switches = [switches[first].name.clone(), name.clone()];
+            return Err(TopologyError::ManagerTwice { node: *manager, switches });
+        }
+    }
+    Ok(kept_by)
+}
+
+/// The switch of each node, if each has one.
+fn places(switches: &[Switch]) -> Result<BTreeMap<NodeId, usize>, TopologyError> {
+    let mut place = BTreeMap::new();
+    for (index, switch) in switches.iter().enumerate() {
+        for node in &switch.nodes {
+            if let Some(first) = place.insert(*node, index) {
+                let switches = [switches[first].name.clone(), switch.name.clone()];
+                return Err(TopologyError::NodeTwice { node: *node, switches });
+            }
+        }
+    }
+    if place.is_empty() { Err(TopologyError::NoNode) } else { Ok(place) }
+}
+
 /// The neighbours of each switch, if the wires close no cycle.
 fn join(switches: &[Switch], wires: &[(String, String)]) -> Result<Vec<Vec<usize>>, TopologyError> {
     // More wires than a tree has close a cycle; the first that does is named.
     let mut neighbours: Vec<Vec<usize>> = vec![Vec::new(); switches.len()];
-    let mut group: Vec<usize> = (0..switches.len()).collect();
+    let mut groups: Vec<usize> = (0..switches.len()).collect();
+    let named: BTreeMap<&str, usize> =
+        switches.iter().zip(0..).map(|(switch, at)| (switch.name.as_str(), at)).collect();
+    let find = |name: &String| {
+        let index = named.get(name.as_str()).copied();
+        index.ok_or_else(|| TopologyError::NoSuchSwitch { name: name.clone() })
+    };
     for (one, other) in wires {
-        let find = |name: &String| {
-            let index = switches.iter().position(|switch| switch.name == *name);
-            index.ok_or_else(|| TopologyError::NoSuchSwitch { name: name.clone() })
-        };
         let (from, to) = (find(one)?, find(other)?);
-        if group[from] == group[to] {
+        let (kept, joined) = (group_of(from, &mut groups), group_of(to, &mut groups));
+        if kept == joined {
             return Err(TopologyError::Cycle { wire: [one.clone(), other.clone()] });
         }
-        let (kept, joined) = (group[from], group[to]);
-        group.iter_mut().filter(|of| **of == joined).for_each(|of| *of = kept);
+        groups[joined] = kept;
         neighbours[from].push(to);
         neighbours[to].push(from);
     }
@@ -207,33 +227,14 @@ fn join(switches: &[Switch], wires: &[(String, String)]) -> Result<Vec<Vec<usize
     Ok(neighbours)
 }
 
-/// The first step from a switch to each other, and the wires on the way.
-fn routes(
-    from: usize,
-    switches: &[Switch],
-    neighbours: &[Vec<usize>],
-) -> Result<(Vec<usize>, Vec<u32>), TopologyError> {
-    let mut next = vec![from; switches.len()];
-    let mut hops = vec![u32::MAX; switches.len()];
-    hops[from] = 0;
-    let mut reached = vec![from];
-    let mut at = 0;
-    while let Some(switch) = reached.get(at).copied() {
-        for neighbour in &neighbours[switch] {
-            if hops[*neighbour] == u32::MAX {
-                hops[*neighbour] = hops[switch] + 1;
-                next[*neighbour] = if switch == from { *neighbour } else { next[switch] };
-                reached.push(*neighbour);
-            }
-        }
-        at += 1;
+/// The group of switches that one is joined with, by its first. Who was asked is nearer to that afterwards.
+fn group_of(mut switch: usize, groups: &mut [usize]) -> usize {
+    while groups[switch] != switch {
+        groups[switch] = groups[groups[switch]];
+        switch = groups[switch];
     }
-    if let Some(lost) = hops.iter().position(|hops| *hops == u32::MAX) {
-        let names = [switches[from].name.clone(), switches[lost].name.clone()];
-        return Err(TopologyError::Apart { switches: names });
-    }
-    Ok((next, hops))
+    switch
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -1,26 +1,24 @@
 //! Beyond the study: today's hosts, up to the most nodes and switches that there may be.
 
+mod sizes;
+
 use super::bed::{Bed, Machines, Plan};
 use super::figure::Figure;
-use super::measure::{micros, row, tree};
+use super::measure::{micros, row};
 use super::program::{Task, Way};
-use quintet_contract::{NodeId, Random};
-use quintet_isotach::{Topology, TopologyError};
+use quintet_contract::NodeId;
+use quintet_isotach::Topology;
 
 /// Bytes of a message's data.
 const DATA: usize = 64;
 /// Messages of each pair whose latency is looked at, one at a time.
 const TURNS: u32 = 8;
-/// Receivers of an isochron in a network where everybody sends.
-const RECEIVERS: usize = 4;
 /// Switches of the network with a slow host, and hosts at each.
 const SMALL: (u16, u16) = (4, 4);
 const SWITCHES: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 const SWITCHES_QUICK: [usize; 3] = [1, 4, 16];
 const FAN_OUT: [usize; 6] = [1, 4, 16, 64, 128, 255];
 const FAN_OUT_QUICK: [usize; 3] = [1, 4, 16];
-const HOSTS: [usize; 4] = [16, 256, 1024, 10_000];
-const HOSTS_QUICK: [usize; 3] = [16, 256, 10_000];
 const SLOWNESS: [usize; 4] = [1, 10, 100, 1_000];
 const JITTER: [usize; 5] = [1, 2, 4, 8, 16];
 /// The ways that are compared: fast messages keep no copy for their sender to send again, and are of the study only.
@@ -32,7 +30,6 @@ const CHOICE: u64 = 1;
 pub(super) struct Beyond {
     pub(super) figures: Vec<Figure>,
     pub(super) findings: Vec<String>,
-    pub(super) unsaid: Vec<String>,
 }
 
 /// What a run came to.
@@ -48,6 +45,10 @@ struct Outcome {
 impl Outcome {
     fn mean(&self) -> f64 {
         self.latencies.iter().sum::<f64>() / self.latencies.len().max(1) as f64
+    }
+
+    fn tokens_each(&self) -> f64 {
+        self.tokens as f64 / self.sent as f64
     }
 
     fn quantile(&self, share: f64) -> f64 {
@@ -100,31 +101,6 @@ fn to_many(receivers: usize, way: Way) -> f64 {
     run_plan(plan, |_| true).quantile(1.0)
 }
 
-/// A tree of switches, each with 16 hosts, or with more where there are too few switches.
-fn large(hosts: usize) -> Result<Topology, TopologyError> {
-    let switches = hosts.div_ceil(16).min(quintet_isotach::limits::MAX_SWITCHES);
-    let narrow = |count: usize| u16::try_from(count).expect("node numbers are");
-    tree(narrow(switches), narrow(hosts.div_ceil(switches)), |at| (at > 0).then(|| (at - 1) / 4))
-}
-
-/// Every host sends isochrons to four others, one after the other.
-fn everybody(topology: Topology, way: Way) -> Outcome {
-    let hosts: Vec<NodeId> = topology.nodes().collect();
-    let mut random = Random::new(0, CHOICE);
-    let mut plan = plan(topology, way);
-    for host in &hosts {
-        let mut to = Vec::new();
-        while to.len() < RECEIVERS {
-            let other = hosts[usize::try_from(random.below(hosts.len() as u64)).expect("few")];
-            if other != *host && !to.contains(&other) {
-                to.push(other);
-            }
-        }
-        plan.tasks.insert(*host, one_by_one(vec![to]));
-    }
-    run_plan(plan, |_| true)
-}
-
 /// Latencies while the last host is so many times slower: of messages to it, or of all others.
 fn beside_slow(times: usize, way: Way, to_slow: bool) -> f64 {
     let topology = row(SMALL.0, SMALL.1).expect("it is small");
@@ -153,48 +129,6 @@ fn varied(jitter: usize, way: Way, seeds: u64) -> f64 {
     (0..seeds).map(of_seed).sum::<f64>() / seeds as f64
 }
 
-/// Everybody sends, in networks of more and more hosts; those that there cannot be are said why.
-fn sizes(is_quick: bool, beyond: &mut Beyond) {
-    let asked = if is_quick { HOSTS_QUICK.to_vec() } else { HOSTS.to_vec() };
-    let mut sizes = Vec::new();
-    for hosts in asked {
-        match large(hosts) {
-            Ok(_) => sizes.push(hosts),
-            Err(error) => beyond.unsaid.push(format!("{hosts} hosts, everybody sends: {error}.")),
-        }
-    }
-    let topology = |hosts| large(hosts).expect("it was looked at before");
-    let runs: Vec<[Outcome; 2]> =
-        sizes.iter().map(|hosts| Way::ISOCHRONS.map(|way| everybody(topology(*hosts), way))).collect();
-    let across = "hosts, 16 a switch";
-    let mut latency = Figure::beyond("C", "everybody sends to 4 others", across, "us");
-    let mut tokens = Figure::beyond("D", "tokens while everybody sends", across, "tokens an isochron");
-    let mut rate = Figure::beyond("E", "isochrons while everybody sends", across, "thousands a second");
-    let of = |hosts: usize, index: usize| {
-        &runs[sizes.iter().position(|size| *size == hosts).expect("one of them")][index]
-    };
-    for (index, way) in Way::ISOCHRONS.into_iter().enumerate() {
-        latency = latency.simulated(way.name(), &sizes, |hosts| of(hosts, index).mean());
-        let name = format!("{}, 99 of 100", way.name());
-        latency = latency.simulated(name, &sizes, |hosts| of(hosts, index).quantile(0.99));
-        tokens = tokens.simulated(way.name(), &sizes, |hosts| {
-            of(hosts, index).tokens as f64 / of(hosts, index).sent as f64
-        });
-        rate = rate.simulated(way.name(), &sizes, |hosts| {
-            of(hosts, index).sent as f64 / of(hosts, index).seconds / 1e3
-        });
-    }
-    if let (Some(hosts), Some([_, safe])) = (sizes.last(), runs.last()) {
-        beyond.findings.push(format!(
-            "With {hosts} hosts that all send safe isochrons to 4 others a message takes {:.0} us in the mean and {:.0} at most in 99 of 100; an isochron takes {:.2} tokens of the whole network.",
-            safe.mean(),
-            safe.quantile(0.99),
-            safe.tokens as f64 / safe.sent as f64
-        ));
-    }
-    beyond.figures.extend([latency, tokens, rate]);
-}
-
 /// From one end of a row of switches to the other, at rest before.
 fn distances(is_quick: bool, beyond: &mut Beyond) {
     let switches: &[usize] = if is_quick { &SWITCHES_QUICK } else { &SWITCHES };
@@ -205,10 +139,7 @@ fn distances(is_quick: bool, beyond: &mut Beyond) {
         latency = latency.simulated(way.name(), switches, |count| across(count, way).mean());
     }
     for way in Way::ISOCHRONS {
-        tokens = tokens.simulated(way.name(), switches, |count| {
-            let Outcome { tokens, sent, .. } = across(count, way);
-            tokens as f64 / sent as f64
-        });
+        tokens = tokens.simulated(way.name(), switches, |count| across(count, way).tokens_each());
     }
     let last = *switches.last().expect("there are some") as f64;
     let of = |way: Way| latency.value(way.name(), last).unwrap_or_default();
@@ -254,11 +185,12 @@ fn jitter(seeds: u64, beyond: &mut Beyond) {
 
 /// Everything beyond the study.
 pub(super) fn run(is_quick: bool, seeds: u64) -> Beyond {
-    let mut beyond = Beyond { figures: Vec::new(), findings: Vec::new(), unsaid: Vec::new() };
+    let mut beyond = Beyond { figures: Vec::new(), findings: Vec::new() };
     distances(is_quick, &mut beyond);
-    sizes(is_quick, &mut beyond);
+    sizes::everybody_sends(is_quick, &mut beyond);
     fan_out(is_quick, &mut beyond);
     slow_host(&mut beyond);
     jitter(seeds, &mut beyond);
+    sizes::one_host_sends(is_quick, &mut beyond);
     beyond
 }

@@ -193,7 +193,7 @@ impl Simulated {
         let mut figures = runs.figures();
         figures.extend(beyond.figures);
         report.digest = digest(&figures, &runs);
-        let unsaid = cells::UNSAID.map(str::to_owned).into_iter().chain(beyond.unsaid).collect();
+        let unsaid = cells::UNSAID.map(str::to_owned).to_vec();
         Simulated { report, figures, findings, unsaid }
     }
 

@@ -1,5 +1,6 @@
 //! Later processes of nodes that ask to be let into a view.
 
+use crate::limits::MAX_NEWCOMERS;
 use crate::members::Members;
 use quintet_contract::NodeId;
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,16 +36,22 @@ impl Applicants {
 
     /// Who has asked here, if there is anybody, for who may have missed it.
     pub(super) fn all(&self) -> Option<BTreeMap<NodeId, u64>> {
-        (!self.asking.is_empty()).then(|| self.asking.clone())
+        (!self.asking.is_empty()).then(|| self.first())
     }
 
     /// The same, if the others do not know it.
     pub(super) fn news(&mut self) -> Option<BTreeMap<NodeId, u64>> {
-        if self.told == self.asking {
+        let first = self.first();
+        if self.told == first {
             return None;
         }
-        self.told.clone_from(&self.asking);
-        Some(self.asking.clone())
+        self.told.clone_from(&first);
+        Some(first)
+    }
+
+    /// The lowest of those that ask, as many as are told at once: all tell of the same.
+    fn first(&self) -> BTreeMap<NodeId, u64> {
+        self.asking.iter().take(MAX_NEWCOMERS).map(|(node, life)| (*node, *life)).collect()
     }
 
     /// Nodes whose processes in a view have ended, as later ones ask.

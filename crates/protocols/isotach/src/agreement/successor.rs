@@ -1,6 +1,7 @@
 //! What a node proposes as the next view.
 
 use super::Agreement;
+use crate::limits::MAX_NEWCOMERS;
 use crate::logical_time::View;
 use crate::members::{Joined, Members};
 use crate::topology::Topology;
@@ -8,13 +9,15 @@ use quintet_contract::NodeId;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Agreement {
-    /// Later processes that the next view is to have: all who decide reach them. None where all want to end.
+    /// Later processes that the next view is to have: all who decide reach them. None where all want to end, and no more than a view may have.
     pub(super) fn admitted(&self, suspects: &BTreeSet<NodeId>) -> BTreeMap<NodeId, u64> {
         if self.is_informed() {
             return BTreeMap::new();
         }
         let others = self.members.nodes().filter(|node| *node != self.me && !suspects.contains(node));
-        self.applicants.known_to(&self.members, &others.collect())
+        let known = self.applicants.known_to(&self.members, &others.collect());
+        let kept = self.members.newcomers().keys().filter(|node| !suspects.contains(node)).count();
+        known.into_iter().take(MAX_NEWCOMERS.saturating_sub(kept)).collect()
     }
 
     /// The view behind the last one: without its suspects, and with who has asked to be let in. None if nobody is left.
@@ -24,10 +27,11 @@ impl Agreement {
         let manager = |node: NodeId| NodeId(self.managers_from.0.saturating_add(node.0));
         let is_gone = |node: NodeId| suspects.contains(&node) || suspects.contains(&self.process_of(node));
         let present = self.members.topology();
+        let at_one_switch = || Topology::lan(manager(*left.first()?), &left).ok();
         let topology = if present.switches().iter().any(|switch| is_gone(switch.manager)) {
-            Topology::lan(manager(*left.first()?), &left).ok()?
+            at_one_switch()?
         } else {
-            Some(present.without(&suspects)).filter(|_| !left.is_empty())?
+            present.without(&suspects).filter(|_| !left.is_empty()).or_else(at_one_switch)?
         };
         let admitted = self.admitted(&suspects);
         let topology = topology.with(admitted.keys().copied(), &self.home)?;
@@ -80,5 +84,34 @@ mod tests {
         assert_eq!(agreed(&mut agreement), [], "it is in the view");
         agreement.hear(NOW, ONE, View(3), AgreeStep::Leaves);
         assert!(!agreement.may_end(&topology), "it has not heard that all want to");
+    }
+
+    #[test]
+    fn no_more_are_let_in_than_a_view_may_have_that_joined() {
+        let numbered = |all: std::ops::RangeInclusive<u16>| all.map(NodeId).collect::<Vec<_>>();
+        let home = Topology::lan(NodeId(0), &numbered(0..=600)).expect("it has nodes");
+        let topology = Topology::lan(NodeId(0), &numbered(0..=500)).expect("it has nodes");
+        let mut agreement = Agreement::new(NodeId(0), NodeId(0), View(4), home);
+        let joined = |node: NodeId| (node, Joined { view: View(3), life: 1 });
+        let newcomers = numbered(1..=500).into_iter().map(joined).collect();
+        agreement.members = Members::new(topology, newcomers).expect("no more than there may be");
+        numbered(501..=600).into_iter().for_each(|node| agreement.applicants.asked_by(node, 1));
+        let asking = agreement.applicants.all().expect("some ask");
+        numbered(1..=500).into_iter().for_each(|node| agreement.applicants.hear(node, asking.clone()));
+        let admitted =
+            |agreement: &Agreement, suspects| agreement.admitted(&suspects).into_keys().collect::<Vec<_>>();
+        assert_eq!(admitted(&agreement, BTreeSet::new()), numbered(501..=512));
+        assert_eq!(admitted(&agreement, [ONE].into()), numbered(501..=513), "one has left room");
+        assert_eq!(agreement.successor().map(|members| members.newcomers().len()), Some(MAX_NEWCOMERS));
+    }
+
+    #[test]
+    fn of_very_many_that_ask_the_lowest_are_told_of() {
+        let mut applicants = crate::agreement::applicants::Applicants::default();
+        (1..=600).map(NodeId).for_each(|node| applicants.asked_by(node, 1));
+        let told = applicants.news().expect("some ask");
+        assert_eq!(told.last_key_value(), Some((&NodeId(MAX_NEWCOMERS as u16), &1)));
+        applicants.asked_by(NodeId(601), 1);
+        assert_eq!((applicants.news(), applicants.all()), (None, Some(told)));
     }
 }

@@ -1,6 +1,6 @@
 //! What nodes say to agree on the next view.
 
-use crate::limits::MAX_NODES;
+use crate::limits::{MAX_NEWCOMERS, MAX_NODES};
 use crate::logical_time::View;
 use crate::members::Members;
 use quintet_contract::NodeId;
@@ -154,7 +154,7 @@ impl Decode<'_> for Agree {
 }
 
 fn read_applicants(reader: &mut Reader<'_>) -> Result<BTreeMap<NodeId, u64>, DecodeError> {
-    let count = read_count(reader)?;
+    let count = read_count(reader, MAX_NEWCOMERS)?;
     let mut applicants = BTreeMap::new();
     for _ in 0..count {
         let node = NodeId(reader.u16()?);
@@ -166,15 +166,15 @@ fn read_applicants(reader: &mut Reader<'_>) -> Result<BTreeMap<NodeId, u64>, Dec
     Ok(applicants)
 }
 
-fn read_count(reader: &mut Reader<'_>) -> Result<u16, DecodeError> {
+fn read_count(reader: &mut Reader<'_>, most: usize) -> Result<u16, DecodeError> {
     let count = reader.u16()?;
-    if usize::from(count) > MAX_NODES {
+    if usize::from(count) > most {
         return Err(reader.invalid("number of nodes", count, 2));
     }
     Ok(count)
 }
 
 fn read_nodes(reader: &mut Reader<'_>) -> Result<Vec<NodeId>, DecodeError> {
-    let count = read_count(reader)?;
+    let count = read_count(reader, MAX_NODES)?;
     (0..count).map(|_| reader.u16().map(NodeId)).collect()
 }

@@ -1,7 +1,7 @@
 //! What nodes tell each other, and are told by token managers, when a view ends.
 
 use super::entries::{Ordered, read_marker, to_the_end, write_marker};
-use crate::limits::MAX_BATCH_BYTES;
+use crate::limits::FULL_BATCH_BYTES;
 use crate::logical_time::View;
 use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
 
@@ -53,7 +53,7 @@ pub struct Farewell {
 }
 
 /// Entries of one frame.
-pub(crate) const ENTRIES: usize = MAX_BATCH_BYTES / 18;
+pub(crate) const ENTRIES: usize = FULL_BATCH_BYTES / 18;
 
 fn write_entries(is_complete: bool, entries: &[Ordered], sink: &mut impl Sink) {
     sink.u8(u8::from(is_complete));

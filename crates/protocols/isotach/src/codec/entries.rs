@@ -1,7 +1,7 @@
 //! What token managers are told and tell: announcements, tokens, markers; and the answer to a part.
 
 use super::calls::{ReadValue, Values, read_values};
-use crate::limits::{MAX_BATCH_BYTES, MAX_NODES};
+use crate::limits::{FULL_BATCH_BYTES, MAX_BATCH_BYTES, MAX_NODES};
 use crate::logical_time::{Pulse, Rank, View};
 use quintet_contract::NodeId;
 use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
@@ -55,9 +55,9 @@ pub struct Executed {
 pub(crate) struct Batch(Vec<u8>);
 
 impl Batch {
-    /// Whether so many bytes more fit.
+    /// Whether an entry of so many bytes goes in this frame: what is longer than a full one goes alone.
     pub(crate) fn has_room(&self, bytes: usize) -> bool {
-        self.0.len() + bytes <= MAX_BATCH_BYTES
+        self.0.is_empty() || self.0.len() + bytes <= FULL_BATCH_BYTES
     }
 
     /// Where entries are written.

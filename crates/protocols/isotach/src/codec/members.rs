@@ -1,7 +1,7 @@
 //! Who belongs to a view, as programs say it and nodes agree on it.
 
 use super::calls::NextView;
-use crate::limits::{MAX_NODES, MAX_TOPOLOGY_BYTES};
+use crate::limits::{MAX_NEWCOMERS, MAX_TOPOLOGY_BYTES};
 use crate::logical_time::View;
 use crate::members::{Joined, Members, Newcomers};
 use crate::topology::Topology;
@@ -45,7 +45,7 @@ fn write_newcomers(newcomers: &Newcomers, sink: &mut impl Sink) {
 
 fn read_newcomers(reader: &mut Reader<'_>, least: u16) -> Result<Newcomers, DecodeError> {
     let count = reader.u16()?;
-    if count < least || usize::from(count) > MAX_NODES {
+    if count < least || usize::from(count) > MAX_NEWCOMERS {
         return Err(reader.invalid("number of nodes that have joined", count, 2));
     }
     let mut newcomers = Newcomers::new();

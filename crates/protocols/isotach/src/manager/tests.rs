@@ -3,7 +3,7 @@ use crate::isonet::Isonet;
 use crate::limits::MAX_UNEXECUTED;
 use crate::logical_time::Rank;
 use crate::topology::Topology;
-use quintet_contract::{DownCause, Effect, Effects};
+use quintet_contract::{DownCause, Effect, Effects, Stage};
 use std::sync::Arc;
 
 const LEFT: Address = Address { node: NodeId(10), port: PORT_TOKEN_MANAGER };
@@ -80,6 +80,70 @@ fn tokens_move_while_something_is_to_be_executed_and_no_longer() {
     assert_eq!(sent(&effects, TOKEN), [LEFT, RIGHT]);
     let effects = give(&mut manager, RIGHT, TOKEN, &token(3, &[]));
     assert_eq!((sent(&effects, MARKERS), manager.pulse()), (vec![node(1)], Pulse(4)));
+}
+
+/// An outbox without room on the way to some.
+struct Narrow {
+    full: Vec<Address>,
+    effects: Effects,
+}
+
+impl Outbox for Narrow {
+    fn begin(
+        &mut self,
+        to: Address,
+        kind: Kind,
+        token: FrameToken,
+        at_most: usize,
+    ) -> Result<&mut [u8], SendError> {
+        if self.full.contains(&to) {
+            Err(SendError::Full)
+        } else {
+            self.effects.begin(to, kind, token, at_most)
+        }
+    }
+
+    fn commit(&mut self, len: usize) {
+        self.effects.commit(len);
+    }
+
+    fn send_bulk(
+        &mut self,
+        to: Address,
+        kind: Kind,
+        token: FrameToken,
+        body: &[u8],
+        bulk: Bytes,
+    ) -> Result<(), SendError> {
+        self.effects.send_bulk(to, kind, token, body, bulk)
+    }
+
+    fn disconnect(&mut self, peer: Address, how: Disconnect) {
+        self.effects.disconnect(peer, how);
+    }
+
+    fn work(&mut self, stage: Stage, units: u32) {
+        self.effects.work(stage, units);
+    }
+}
+
+#[test]
+fn what_found_no_room_is_sent_when_there_is_some() {
+    let mut manager = manager();
+    let mut out = Narrow { full: vec![node(0), LEFT], effects: Effects::default() };
+    let mut give = |input: Input<'_>, full: &[Address]| {
+        out.full = full.to_vec();
+        manager.handle(Time(5), input, &mut out);
+        manager.handle(Time(5), Input::Wake, &mut out);
+        out.effects.frames().into_iter().map(|(to, frame)| (to, frame.kind)).collect::<Vec<_>>()
+    };
+    let here = announce(1, &[0, 1]);
+    let frame = |kind, body| Input::Frame(node(0), Frame::new(kind, FrameToken(0), body));
+    assert_eq!(give(frame(ANNOUNCE, &here), &[node(0), LEFT]), [(node(1), MARKERS), (RIGHT, TOKEN)]);
+    assert_eq!(give(Input::Writable(node(0)), &[LEFT]), [(node(0), MARKERS)]);
+    assert_eq!(give(Input::Writable(LEFT), &[LEFT]), [], "there was none after all");
+    assert_eq!(give(Input::Writable(LEFT), &[]), [(LEFT, TOKEN)]);
+    assert_eq!(give(Input::Writable(LEFT), &[]), [], "nothing is left");
 }
 
 #[test]

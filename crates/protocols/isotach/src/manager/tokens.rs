@@ -87,9 +87,20 @@ impl Neighbour {
 }
 
 impl TokenManager {
+    /// Which of the neighbours a switch is.
+    pub(super) fn neighbour_of(&self, switch: usize) -> Option<usize> {
+        self.neighbours.binary_search_by_key(&switch, |neighbour| neighbour.switch).ok()
+    }
+
+    /// Which of the neighbours is at an address.
+    pub(super) fn neighbour_at(&self, address: Address) -> Option<usize> {
+        let switch = self.config.isonet.topology().switch_kept_by(address.node)?;
+        self.neighbour_of(switch).filter(|at| self.neighbours[*at].address == address)
+    }
+
     /// A token, or a part of one, of a neighbour.
     pub(super) fn token(&mut self, from: Address, token: Token) -> Result<(), Broken> {
-        let at = self.neighbours.iter().position(|neighbour| neighbour.address == from).ok_or(Broken)?;
+        let at = self.neighbour_at(from).ok_or(Broken)?;
         // It follows the last one, and its sender had this side's token before it.
         if token.number != self.neighbours[at].received + 1 || token.number > self.clock + 1 {
             return Err(Broken);

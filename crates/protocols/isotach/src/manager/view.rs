@@ -76,8 +76,7 @@ impl TokenManager {
         let mut gone = core::mem::take(&mut self.gone);
         let topology = config.isonet.topology();
         gone.retain(|peer| {
-            topology.switch_of(peer.node).is_some()
-                || topology.switches().iter().any(|switch| switch.manager == peer.node)
+            topology.switch_of(peer.node).is_some() || topology.switch_kept_by(peer.node).is_some()
         });
         *self = TokenManager { fence, counters, last_words, gone, ..TokenManager::new(config) };
         self.stop_for_who_is_gone();

@@ -205,14 +205,14 @@ impl Node {
     /// Whether each token manager of the view that goes on has told what it knew. All of them: what is on its way between two switches one of those that it has passed
     /// still knows.
     fn has_heard_managers_out(&self, next: &Topology) -> bool {
-        let goes_on = |manager: &NodeId| next.switches().iter().any(|switch| switch.manager == *manager);
+        let goes_on = |manager: &NodeId| next.switch_kept_by(*manager).is_some();
         let present = self.config.isonet.topology().switches().iter().map(|switch| switch.manager);
         present.filter(goes_on).all(|manager| self.left.heard_out.contains(&manager))
     }
 
     fn is_manager(&self, peer: Address) -> bool {
-        let switches = self.config.isonet.topology().switches();
-        peer.port == PORT_TOKEN_MANAGER && switches.iter().any(|switch| switch.manager == peer.node)
+        let topology = self.config.isonet.topology();
+        peer.port == PORT_TOKEN_MANAGER && topology.switch_kept_by(peer.node).is_some()
     }
 
     /// Whether a token manager says that it has begun a later view: nothing more is to come of it in this one.

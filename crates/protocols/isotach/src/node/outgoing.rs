@@ -17,6 +17,8 @@ pub(super) struct Outgoing {
     to_callers: VecDeque<ToCaller>,
     callers_are_full: bool,
     lanes: BTreeMap<Address, Lane>,
+    /// Those of the lanes on which something waits.
+    unsent: BTreeSet<Address>,
     /// Announcements that gather in one frame.
     announcements: Batch,
 }
@@ -37,6 +39,7 @@ impl Outgoing {
             to_callers: VecDeque::new(),
             callers_are_full: false,
             lanes: BTreeMap::new(),
+            unsent: BTreeSet::new(),
             announcements: Batch::default(),
         }
     }
@@ -60,12 +63,12 @@ impl Outgoing {
     }
 
     pub(super) fn push(&mut self, to: Address, kind: Kind, token: Token, body: Vec<u8>) {
-        self.lanes.entry(to).or_default().push(frame(kind, token, body));
+        self.lane(to).push(frame(kind, token, body));
     }
 
     pub(super) fn push_part(&mut self, to: Address, rank: Rank, kind: Kind, body: Vec<u8>) {
         let frame = frame(kind, Token(rank.0), body);
-        self.lanes.entry(to).or_default().push_part(rank, frame);
+        self.lane(to).push_part(rank, frame);
     }
 
     pub(super) fn announce(&mut self, view: View, announced: &Announced) {
@@ -86,7 +89,7 @@ impl Outgoing {
     pub(super) fn acknowledge(&mut self, manager: Address, view: View, (sender, rank): (NodeId, Rank)) {
         let front = view.0.to_le_bytes();
         let entry = [&sender.0.to_le_bytes()[..], &rank.0.to_le_bytes()].concat();
-        self.lanes.entry(manager).or_default().append(RECEIVED, &front, &entry);
+        self.lane(manager).append(RECEIVED, &front, &entry);
     }
 
     pub(super) fn unblock(&mut self, at: Address) {
@@ -134,14 +137,29 @@ impl Outgoing {
             }
             let then = self.to_callers.pop_front().and_then(|told| told.then);
             if let Some((to, frame)) = then {
-                self.lanes.entry(to).or_default().push(frame);
+                self.lane(to).push(frame);
             }
         }
         let mut left = Vec::new();
-        for (to, lane) in &mut self.lanes {
-            left.extend(lane.flush(*to, out).map_err(|_| to.node)?);
-        }
-        Ok(left)
+        let mut too_narrow = None;
+        self.unsent.retain(|to| {
+            if too_narrow.is_some() {
+                return true;
+            }
+            let Some(lane) = self.lanes.get_mut(to) else { return false };
+            match lane.flush(*to, out) {
+                Ok(ranks) => left.extend(ranks),
+                Err(_) => too_narrow = Some(to.node),
+            }
+            !lane.is_empty()
+        });
+        too_narrow.map_or(Ok(left), Err)
+    }
+
+    /// The way to an address, on which something is to wait.
+    fn lane(&mut self, to: Address) -> &mut Lane {
+        self.unsent.insert(to);
+        self.lanes.entry(to).or_default()
     }
 }
 

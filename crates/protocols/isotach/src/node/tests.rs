@@ -92,6 +92,18 @@ fn parts_are_executed_when_their_marker_has_come_and_in_that_order() {
 }
 
 #[test]
+fn a_manager_that_tells_of_more_than_all_nodes_may_have_under_way_is_cut_off() {
+    let mut node = node();
+    let most = 3 * MAX_UNEXECUTED as u64;
+    for pulse in 1..=most {
+        markers(&mut node, &[(pulse, 1, pulse)]);
+        assert_eq!(node.halt(), None, "{pulse}");
+    }
+    markers(&mut node, &[(most + 1, 1, most + 1)]);
+    assert_eq!(node.halt(), Some(Halt { node: MANAGER.node, cause: HaltCause::Misbehaved }));
+}
+
+#[test]
 fn purely_local_isochrons_run_up_to_the_next_one_that_is_pending() {
     let mut node = node();
     let local = |node: &mut Node, token| told(&submit(node, token, vec![Operation::Read(MINE)]));

@@ -8,15 +8,20 @@ use quintet_contract::NodeId;
 /// Switches and wires.
 type Described = (Vec<Switch>, Vec<(String, String)>);
 
+/// A topology of more nodes is written with those that follow each other as `FIRST-LAST`.
+const LISTED_NODES: usize = 64;
+/// As many at least: of two the two are as short.
+const RUN_NODES: usize = 3;
+
 pub(super) fn read(text: &str) -> Result<Described, TopologyError> {
     super::at_most("bytes of text", text.len(), MAX_TOPOLOGY_BYTES)?;
-    let (mut switches, mut wires) = (Vec::new(), Vec::new());
+    let (mut switches, mut wires, mut room) = (Vec::new(), Vec::new(), MAX_NODES);
     for (line, number) in text.lines().zip(1..) {
         let said = line.split('#').next().unwrap_or("").trim();
         let problem = |problem: String| TopologyError::Line { number, problem };
         match said.split_once(char::is_whitespace) {
             None if said.is_empty() => {}
-            Some(("switch", rest)) => switches.push(switch(rest).map_err(problem)?),
+            Some(("switch", rest)) => switches.push(switch(rest, &mut room).map_err(problem)?),
             Some(("wire", rest)) => wires.push(wire(rest).map_err(problem)?),
             _ => return Err(problem("begins with neither `switch` nor `wire`".to_owned())),
         }
@@ -27,16 +32,27 @@ pub(super) fn read(text: &str) -> Result<Described, TopologyError> {
     Ok((switches, wires))
 }
 
-fn switch(rest: &str) -> Result<Switch, String> {
-    let wanted = || "a switch is described as `switch NAME at NODE: NODE NODE ...`".to_owned();
-    let (front, nodes) = rest.split_once(':').ok_or_else(wanted)?;
+/// A switch, with as many nodes as there is room for: a few bytes may name very many.
+fn switch(rest: &str, room: &mut usize) -> Result<Switch, String> {
+    let wanted = || "a switch is described as `switch NAME at NODE: NODE NODE-NODE ...`".to_owned();
+    let (front, said) = rest.split_once(':').ok_or_else(wanted)?;
     let words: Vec<&str> = front.split_whitespace().collect();
     let [name, "at", manager] = words[..] else { return Err(wanted()) };
-    let nodes: Vec<NodeId> = nodes.split_whitespace().map(node).collect::<Result<_, _>>()?;
-    if nodes.len() > MAX_NODES {
-        return Err(format!("{} nodes, above the limit of {MAX_NODES}", nodes.len()));
+    let mut nodes = Vec::new();
+    for word in said.split_whitespace() {
+        let (first, last) = run(word)?;
+        let count = usize::from(last - first) + 1;
+        *room = room.checked_sub(count).ok_or_else(|| format!("more than {MAX_NODES} nodes, the limit"))?;
+        nodes.extend((first..=last).map(NodeId));
     }
     Ok(Switch { name: name.to_owned(), manager: node(manager)?, nodes })
+}
+
+/// One node, or the first and the last of several.
+fn run(word: &str) -> Result<(u16, u16), String> {
+    let Some((first, last)) = word.split_once('-') else { return node(word).map(|node| (node.0, node.0)) };
+    let (first, last) = (node(first)?.0, node(last)?.0);
+    if first < last { Ok((first, last)) } else { Err(format!("`{word}` ends before it begins")) }
 }
 
 fn wire(rest: &str) -> Result<(String, String), String> {
@@ -53,12 +69,25 @@ fn node(word: &str) -> Result<NodeId, String> {
 
 pub(super) fn write(topology: &Topology) -> String {
     let mut text = String::new();
+    let least = if topology.node_count() > LISTED_NODES { RUN_NODES } else { usize::MAX };
     for (index, Switch { name, manager, nodes }) in topology.switches.iter().enumerate() {
-        let nodes: String = nodes.iter().map(|node| format!(" {}", node.0)).collect();
-        writeln!(text, "switch {name} at {}:{nodes}", manager.0).expect("a text takes all");
-        for other in topology.neighbours[index].iter().filter(|other| **other < index) {
+        write!(text, "switch {name} at {}:", manager.0).expect("a text takes all");
+        write_nodes(nodes, least, &mut text);
+        text.push('\n');
+        for other in topology.neighbours(index).iter().filter(|other| **other < index) {
             writeln!(text, "wire {} {name}", topology.switches[*other].name).expect("a text takes all");
         }
     }
     text
+}
+
+/// Writes nodes, of those that follow each other the first and the last where they are so many at least.
+fn write_nodes(nodes: &[NodeId], least: usize, text: &mut String) {
+    for run in nodes.chunk_by(|one, next| one.0.checked_add(1) == Some(next.0)) {
+        match run {
+            [first, .., last] if run.len() >= least => write!(text, " {}-{}", first.0, last.0),
+            _ => run.iter().try_for_each(|node| write!(text, " {}", node.0)),
+        }
+        .expect("a text takes all");
+    }
 }

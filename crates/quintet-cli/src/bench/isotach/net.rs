@@ -8,6 +8,7 @@ use crate::companion::Companion;
 use crate::connection::refused;
 use quintet::Error;
 use rustix::process::Signal;
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// An isonet with a process for each member.
@@ -52,11 +53,15 @@ impl Net {
         self.others[usize::from(member) - 1].signal(Signal::KILL)
     }
 
-    /// Has these members do that, all at once, and waits until the last has done it.
+    /// Has these members do that, all at once, and waits until the last has done it; how long each took where the task is timed.
     ///
     /// # Errors
     /// A member is gone.
-    pub(super) fn all_do(&self, members: impl IntoIterator<Item = u16>, task: &Task) -> Result<(), Error> {
+    pub(super) fn all_do(
+        &self,
+        members: impl IntoIterator<Item = u16>,
+        task: &Task,
+    ) -> Result<Vec<Duration>, Error> {
         self.this.ask(members, task)
     }
 

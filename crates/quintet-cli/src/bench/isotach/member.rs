@@ -1,6 +1,7 @@
 //! A member of an isonet that is measured: it sends what it is asked to, and answers.
 
 use super::super::link::arguments as side_arguments;
+use super::exclusion::{self, with_forks_and_book};
 use super::ring::{Laps, ROUND, passing_on};
 use super::sequencer::{self, Sequencer, sequenced_messages};
 use clap::Args;
@@ -28,8 +29,8 @@ const TASK: u32 = 4;
 /// The task is done.
 const DONE: u32 = 5;
 
-/// Of which member 1 has the only copy.
-const ELSEWHERE: Variable = Variable(0);
+/// Of which member 1 has the only copy. It is no fork.
+const ELSEWHERE: Variable = Variable(1 << 16);
 /// Its bytes, as in the isotach study.
 const ELSEWHERE_BYTES: usize = 4;
 
@@ -48,6 +49,10 @@ pub(super) enum Way {
     Plain,
     /// To the first member, which sends it on to all.
     Sequencer,
+    /// Isochrons that take forks and put them down.
+    Meals,
+    /// Isochrons that enter a transfer into all books.
+    Transfers,
 }
 
 /// What a member is asked to do.
@@ -159,6 +164,7 @@ impl Member {
         let (pings, laps) = (Arc::new(Pings::default()), Arc::new(Laps::default()));
         let builder = lab.isochrons("bench").member(me, members).listen_at(listen).limit(LIMIT);
         let builder = builder.variable_at(ELSEWHERE, ELSEWHERE_BYTES, &[1]);
+        let builder = with_forks_and_book(builder, members);
         let builder = echoing(builder, &pings, &tell_done);
         let builder = passing_on(builder, (me, members), &laps, &tell_done);
         let (builder, to_sequence) = sequenced_messages(builder, me, tell_sequenced);
@@ -323,6 +329,8 @@ impl Member {
                 let finish = |sent: PendingPlain| sent.finish().and_then(|()| hear(&self.sequenced));
                 flow(count, window, latencies, begin, finish)
             }
+            Way::Meals => exclusion::dine(&self.isonet, count),
+            Way::Transfers => exclusion::transfer(&self.isonet, count),
         }
     }
 
@@ -436,6 +444,8 @@ impl Task {
             Way::Isochrons(messages) => messages.to_string(),
             Way::Plain => "plain".to_owned(),
             Way::Sequencer => "sequencer".to_owned(),
+            Way::Meals => "meals".to_owned(),
+            Way::Transfers => "transfers".to_owned(),
         };
         let receivers: Vec<String> = receivers.iter().map(u16::to_string).collect();
         format!("{way} {bytes} {count} {window} {} {is_timed}", receivers.join(","))
@@ -446,6 +456,8 @@ impl Task {
         let way = match words.next()? {
             "plain" => Way::Plain,
             "sequencer" => Way::Sequencer,
+            "meals" => Way::Meals,
+            "transfers" => Way::Transfers,
             messages => Way::Isochrons(messages.parse().ok()?),
         };
         let mut number = || words.next()?.parse().ok();
@@ -469,7 +481,7 @@ mod tests {
 
     #[test]
     fn a_task_is_read_as_it_was_written() {
-        for way in [Way::Isochrons(4), Way::Plain, Way::Sequencer] {
+        for way in [Way::Isochrons(4), Way::Plain, Way::Sequencer, Way::Meals, Way::Transfers] {
             let task = Task {
                 way,
                 bytes: 64,

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `isotach/net.rs` | an isonet of this process and others |
 //! | `isotach/member.rs` | what each member does when it is asked to |
+//! | `isotach/task.rs` | what it is asked, as text |
 //! | `isotach/sequencer.rs` | the order of messages without isochrons |
 //! | `isotach/latency.rs` | a message to a member and one back |
 //! | `isotach/stream.rs` | many messages to one member, of one sender or several |
@@ -25,6 +26,7 @@ mod sequencer;
 mod stall;
 mod stream;
 mod study;
+mod task;
 
 use super::case::Case;
 

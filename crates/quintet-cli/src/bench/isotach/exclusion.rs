@@ -4,8 +4,8 @@
 use super::super::case::{Beside, Better, Case, Group, Prepare, Round, Unit};
 use super::super::link::Over;
 use super::super::peer::Peer;
-use super::member::{Task, Way};
 use super::net::Net;
+use super::task::{Task, Way};
 use super::{PLACEMENT, WAITING};
 use crate::commands::isotach::{FORK_BYTES, copies_of, forks_of, put, take};
 use quintet::{Error, Isonet, IsonetBuilder, Variable};

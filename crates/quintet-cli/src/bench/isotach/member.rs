@@ -4,6 +4,7 @@ use super::super::link::arguments as side_arguments;
 use super::exclusion::{self, with_forks_and_book};
 use super::ring::{Laps, ROUND, passing_on};
 use super::sequencer::{self, Sequencer, sequenced_messages};
+use super::task::{Task, Way, read_latencies, write_latencies};
 use clap::Args;
 use quintet::isotach::View;
 use quintet::{
@@ -40,35 +41,6 @@ const STALL_BYTES: usize = 64;
 const LIMIT: Duration = Duration::from_secs(30);
 /// How long the lab's space keeps what a member has leased: nothing.
 const LEASE: Duration = Duration::from_secs(10);
-
-/// How messages go.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Way {
-    /// Each isochron has so many of them.
-    Isochrons(usize),
-    Plain,
-    /// To the first member, which sends it on to all.
-    Sequencer,
-    /// Isochrons that take forks and put them down.
-    Meals,
-    /// Isochrons that enter a transfer into all books.
-    Transfers,
-}
-
-/// What a member is asked to do.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Task {
-    pub(super) way: Way,
-    /// Of each message.
-    pub(super) bytes: usize,
-    /// How many messages to each of the receivers.
-    pub(super) count: usize,
-    /// How many of them, or isochrons with them, are under way at the same time.
-    pub(super) window: usize,
-    pub(super) receivers: Vec<u16>,
-    /// Whether it matters how long each takes.
-    pub(super) is_timed: bool,
-}
 
 /// What is noted while a task is done.
 #[derive(Default)]
@@ -378,16 +350,6 @@ fn timed<T>(spent: &mut Option<Duration>, begin: impl FnOnce() -> T) -> T {
     begun
 }
 
-/// In nanoseconds.
-fn write_latencies(latencies: &[Duration]) -> Vec<u8> {
-    latencies.iter().flat_map(|latency| (latency.as_nanos() as u64).to_le_bytes()).collect()
-}
-
-fn read_latencies(bytes: &[u8]) -> Vec<Duration> {
-    let (numbers, _) = bytes.as_chunks();
-    numbers.iter().map(|number| Duration::from_nanos(u64::from_le_bytes(*number))).collect()
-}
-
 /// Who heard is gone with the isonet at most.
 pub(super) fn tell(done: &Sender<()>) {
     done.send(()).unwrap_or_default();
@@ -434,64 +396,4 @@ pub(super) fn send_isochron(message: &Received<'_>, to: u16, handler: u32) {
 /// Likewise.
 fn send_plain(message: &PlainReceived<'_>, to: u16, handler: u32) {
     drop(message.begin_plain(to, handler, message.bytes.to_vec()));
-}
-
-impl Task {
-    /// As text.
-    fn write(&self) -> String {
-        let Task { way, bytes, count, window, receivers, is_timed } = self;
-        let way = match way {
-            Way::Isochrons(messages) => messages.to_string(),
-            Way::Plain => "plain".to_owned(),
-            Way::Sequencer => "sequencer".to_owned(),
-            Way::Meals => "meals".to_owned(),
-            Way::Transfers => "transfers".to_owned(),
-        };
-        let receivers: Vec<String> = receivers.iter().map(u16::to_string).collect();
-        format!("{way} {bytes} {count} {window} {} {is_timed}", receivers.join(","))
-    }
-
-    fn read(text: &[u8]) -> Option<Task> {
-        let mut words = str::from_utf8(text).ok()?.split(' ');
-        let way = match words.next()? {
-            "plain" => Way::Plain,
-            "sequencer" => Way::Sequencer,
-            "meals" => Way::Meals,
-            "transfers" => Way::Transfers,
-            messages => Way::Isochrons(messages.parse().ok()?),
-        };
-        let mut number = || words.next()?.parse().ok();
-        let (bytes, count, window) = (number()?, number()?, number()?);
-        let receivers = words.next()?.split(',').map(|word| word.parse().ok()).collect::<Option<_>>()?;
-        let is_timed = words.next()?.parse().ok()?;
-        Some(Task { way, bytes, count, window, receivers, is_timed })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn latencies_are_read_as_they_were_written() {
-        let latencies = [Duration::from_nanos(1), Duration::from_millis(20)];
-        assert_eq!(read_latencies(&write_latencies(&latencies)), latencies);
-        assert!(read_latencies(b"").is_empty());
-    }
-
-    #[test]
-    fn a_task_is_read_as_it_was_written() {
-        for way in [Way::Isochrons(4), Way::Plain, Way::Sequencer, Way::Meals, Way::Transfers] {
-            let task = Task {
-                way,
-                bytes: 64,
-                count: 1000,
-                window: 16,
-                receivers: vec![0, 2],
-                is_timed: way == Way::Plain,
-            };
-            assert_eq!(Task::read(task.write().as_bytes()), Some(task));
-        }
-        assert_eq!(Task::read(b"plain 1 2"), None);
-    }
 }

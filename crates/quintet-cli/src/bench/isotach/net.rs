@@ -3,7 +3,8 @@
 use super::super::case::Round;
 use super::super::link::Over;
 use super::super::space::served::Served;
-use super::member::{self, Member, Task};
+use super::member::{self, Member};
+use super::task::Task;
 use crate::companion::Companion;
 use crate::connection::refused;
 use quintet::Error;

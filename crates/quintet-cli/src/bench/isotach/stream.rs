@@ -3,8 +3,8 @@
 use super::super::case::{Beside, Better, Case, Group, Prepare, Round, Unit};
 use super::super::link::Over;
 use super::latency::LARGEST;
-use super::member::{Task, Way};
 use super::net::Net;
+use super::task::{Task, Way};
 use super::{PLACEMENT, PLAIN, WAITING};
 use quintet::Error;
 use std::time::Instant;

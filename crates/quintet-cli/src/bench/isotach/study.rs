@@ -2,9 +2,9 @@
 
 use super::super::link::Over;
 use super::latency::{read, round_trip};
-use super::member::Way;
 use super::net::Net;
 use super::stream::{stream, task};
+use super::task::Way;
 use quintet::Error;
 use quintet_reproduce::isotach_1_0;
 use quintet_reproduce::isotach_1_0::live::{Experiment, Link, Others, Run};

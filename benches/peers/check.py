@@ -19,6 +19,13 @@ EXIT_USAGE = 64
 EXIT_PEER_MISSING = 69
 KEYS = {"peer", "case", "unit", "statistic", "value"}
 
+# Of the peers that multicast, which say of a latency what the slowest take too.
+MULTICASTS = [
+    (case, unit)
+    for members in (3, 4, 8)
+    for case, unit in ((f"multicast-{members}", "msg/s"), (f"multicast-{members}-latency", "ns"))
+]
+
 # Program, further arguments, the peer's name, and the cases of a round with their units, in order.
 EXPECTED = [
     ("limit_ping_pong", [], "limit-ping-pong", [("rtt-two-lines", "ns")]),
@@ -104,8 +111,28 @@ EXPECTED = [
             ("readers-16", "reads/s"),
         ],
     ),
+    (
+        "redis_locks",
+        [],
+        "redis-locks",
+        [("philosophers-5", "meals/s"), ("transfers-4", "transfers/s")],
+    ),
+    ("redis_locks", ["--case", "transfers-4"], "redis-locks", [("transfers-4", "transfers/s")]),
     ("sqlite_logged", [], "sqlite-full", [("logged-1", "pairs/s"), ("logged-16", "pairs/s")]),
     ("etcd_pair", [], "etcd-3", [("replicated-1", "pairs/s"), ("replicated-16", "pairs/s")]),
+    ("corosync_multicast", [], "corosync-cpg", MULTICASTS),
+    ("corosync_multicast", ["--case", "multicast-4-latency"], "corosync-cpg", [("multicast-4-latency", "ns")]),
+    ("jgroups_multicast", ["--case", "multicast-3"], "jgroups-sequencer", [("multicast-3", "msg/s")]),
+    (
+        "jgroups_multicast",
+        ["--transport", "tcp", "--case", "multicast-4-latency"],
+        "jgroups-sequencer",
+        [("multicast-4-latency", "ns")],
+    ),
+    ("nats_multicast", [], "nats-jetstream", MULTICASTS),
+    ("nats_multicast", ["--case", "multicast-3"], "nats-jetstream", [("multicast-3", "msg/s")]),
+    ("etcd_multicast", [], "etcd", MULTICASTS),
+    ("etcd_multicast", ["--case", "multicast-8-latency"], "etcd", [("multicast-8-latency", "ns")]),
     ("simpy_models.py", [], "simpy", [("mm1", "customers/s"), ("resource", "customers/s"), ("csma-20", "frames/s")]),
     ("simpy_models.py", ["--case", "csma-20"], "simpy", [("csma-20", "frames/s")]),
     ("executor_tasks.py", ["--case", "tasks-0"], "processes", [("tasks-0", "tasks/s")]),
@@ -123,7 +150,22 @@ EXPECTED = [
 ]
 
 # Programs that look for another program when they run, which an empty search path hides.
-NEEDS_PATH = ["mpi_shm", "mpi_start.py", "redis_pair", "redis_logged", "redis_updates", "redis_pair_tls", "redis_pair.py", "etcd_pair", "executor_machines.py"]
+NEEDS_PATH = [
+    "mpi_shm",
+    "mpi_start.py",
+    "redis_pair",
+    "redis_logged",
+    "redis_updates",
+    "redis_locks",
+    "redis_pair_tls",
+    "redis_pair.py",
+    "etcd_pair",
+    "corosync_multicast",
+    "jgroups_multicast",
+    "nats_multicast",
+    "etcd_multicast",
+    "executor_machines.py",
+]
 
 
 def run(program, arguments, environment=None):
@@ -153,11 +195,16 @@ def check_line(text, peer, case, unit, statistic):
     return None
 
 
+def statistics_of(case):
+    """What a round of a case gives, in order."""
+    return ("mean", "p50", "p99") if case.endswith("-latency") else ("mean", "p50")
+
+
 def check_output(result, peer, cases):
     """The first fault of a whole run, or None."""
     if result.returncode != 0:
         return f"exit status {result.returncode}: {result.stderr.strip()}"
-    expected = [(case, unit, statistic) for case, unit in cases * ROUNDS for statistic in ("mean", "p50")]
+    expected = [(case, unit, statistic) for case, unit in cases * ROUNDS for statistic in statistics_of(case)]
     lines = result.stdout.splitlines()
     if len(lines) != len(expected):
         return f"expected {len(expected)} lines, got {len(lines)}: {result.stdout!r}"

@@ -155,21 +155,22 @@ static inline size_t put_headers(unsigned char *to, const char *path)
     return (size_t)(end - to);
 }
 
-static inline void send_call(struct grpc *call, const char *path, const void *message, size_t bytes)
+/* Flags: END_STREAM, unless the answer to this message is not the last. */
+static inline void send_call(struct grpc *call, const char *path, const void *message, size_t bytes, int flags)
 {
     unsigned char headers[256], data[GRPC_PREFIX_BYTES + MOST_REQUEST_BYTES] = {0};
     unsigned char frames[2 * FRAME_HEADER_BYTES + sizeof headers + sizeof data];
     put_number(data + 1, (uint32_t)bytes, 4);
     memcpy(data + GRPC_PREFIX_BYTES, message, bytes);
     unsigned char *end = put_frame(frames, HEADERS, END_HEADERS, call->stream, headers, put_headers(headers, path));
-    end = put_frame(end, DATA, END_STREAM, call->stream, data, GRPC_PREFIX_BYTES + bytes);
+    end = put_frame(end, DATA, flags, call->stream, data, GRPC_PREFIX_BYTES + bytes);
     send_all(call->socket, frames, (size_t)(end - frames));
 }
 
 /* A call; its answer's message is in `answer` then. */
 static inline void ask_grpc(struct grpc *call, const char *path, const void *message, size_t bytes)
 {
-    send_call(call, path, message, bytes);
+    send_call(call, path, message, bytes, END_STREAM);
     call->answer_bytes = 0;
     for (;;) {
         struct grpc_frame frame = next_frame(call);

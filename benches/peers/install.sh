@@ -17,15 +17,17 @@ if [ "$(id -u)" -ne 0 ]; then
     exit 77
 fi
 
-# The package would start a server on a TCP port; the peers start their own, on a Unix socket or a loopback port of their choice.
-case "$missing" in
-*redis-server*)
-    if [ -d /run/systemd/system ]; then
-        systemctl mask redis-server.service
-        echo "masked redis-server.service; undo with: systemctl unmask redis-server.service"
-    fi
-    ;;
-esac
+# These packages would start servers; the peers start their own, on Unix sockets, on loopback ports of their choice or in a network of their own.
+for server in redis-server corosync nats-server; do
+    case "$missing " in
+    *" $server "*)
+        if [ -d /run/systemd/system ]; then
+            systemctl mask "$server.service"
+            echo "masked $server.service; undo with: systemctl unmask $server.service"
+        fi
+        ;;
+    esac
+done
 
 apt-get update
 # shellcheck disable=SC2086 # the list is split into package names on purpose

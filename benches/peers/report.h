@@ -103,6 +103,15 @@ static inline void report_times(const char *peer, const char *name, struct sampl
     print_line(peer, name, "ns", "p50", median_ns(samples) / operations);
 }
 
+/* One round of a case whose result is how long one operation takes, of which the slowest matter too: a sample each. */
+static inline void report_latencies(const char *peer, const char *name, struct samples *samples)
+{
+    report_times(peer, name, samples);
+    /* The median has sorted them. Of few it is the longest. */
+    size_t at = samples->count - 1 - samples->count / 100;
+    print_line(peer, name, "ns", "p99", (double)samples->durations_ns[at] / (double)samples->operations);
+}
+
 /* One round of a case whose result is a rate; each operation counts `amount` units. */
 static inline void report_rates(const char *peer, const char *name, const char *unit, double amount, struct samples *samples)
 {

@@ -4,15 +4,18 @@
 //! | --- | --- |
 //! | `isotach/net.rs` | an isonet of this process and others |
 //! | `isotach/member.rs` | what each member does when it is asked to |
+//! | `isotach/task.rs` | what it is asked, as text |
 //! | `isotach/sequencer.rs` | the order of messages without isochrons |
 //! | `isotach/latency.rs` | a message to a member and one back |
 //! | `isotach/stream.rs` | many messages to one member, of one sender or several |
 //! | `isotach/multicast.rs` | messages to all members, in one order |
+//! | `isotach/exclusion.rs` | what others do with locks: philosophers, and transfers between accounts |
 //! | `isotach/ring.rs` | a message that goes round all members |
 //! | `isotach/stall.rs` | how long a member stands still when another one is killed |
 //! | `isotach/study.rs` | what the study of Isotach 1.0 measured, by the same means, for `quintet reproduce` |
 //! | `isotach/idle.rs` | the processor time of a member that has nothing to do |
 
+mod exclusion;
 mod idle;
 mod latency;
 mod member;
@@ -23,6 +26,7 @@ mod sequencer;
 mod stall;
 mod stream;
 mod study;
+mod task;
 
 use super::case::Case;
 
@@ -37,7 +41,14 @@ const PLACEMENT: &str = "members on any core";
 const PLAIN: &str = "plain messages";
 
 pub(super) fn cases() -> Vec<Case> {
-    let groups =
-        [latency::cases(), stream::cases(), multicast::cases(), ring::cases(), stall::cases(), idle::cases()];
+    let groups = [
+        latency::cases(),
+        stream::cases(),
+        multicast::cases(),
+        exclusion::cases(),
+        ring::cases(),
+        stall::cases(),
+        idle::cases(),
+    ];
     groups.into_iter().flatten().collect()
 }

@@ -23,6 +23,8 @@ pub(super) enum Statistic {
     Mean,
     /// The median.
     Middle,
+    /// What all but one in a hundred are below, of peers that say so.
+    Percentile99,
 }
 
 /// What the machine itself needs for a frame's two cache lines to and fro.
@@ -92,6 +94,7 @@ impl Statistic {
         match self {
             Statistic::Mean => "mean",
             Statistic::Middle => "p50",
+            Statistic::Percentile99 => "p99",
         }
     }
 

@@ -130,6 +130,13 @@ pub(super) fn median(mut values: Vec<f64>) -> Option<f64> {
     values.get(values.len() / 2).copied()
 }
 
+/// What so many in a hundred of them are at most, by nearest rank.
+pub(super) fn percentile(mut values: Vec<f64>, percent: usize) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let below = (values.len() * percent).div_ceil(100);
+    values.get(below.saturating_sub(1)).copied()
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::case::{Beside, Better, Group, Unit};
@@ -163,6 +170,14 @@ mod tests {
         assert_eq!(row.to_string(), said);
         assert_eq!(row.as_json()["ratio_is"], "median of those within turns");
         assert_eq!(row.as_json()["machine"], Value::Null);
+    }
+
+    #[test]
+    fn a_percentile_is_one_of_the_values() {
+        let values: Vec<f64> = (1..=200).rev().map(f64::from).collect();
+        assert_eq!(percentile(values.clone(), 99), Some(198.));
+        assert_eq!(percentile(values, 50), Some(100.));
+        assert_eq!((percentile(vec![3.], 99), percentile(Vec::new(), 99)), (Some(3.), None));
     }
 
     #[test]

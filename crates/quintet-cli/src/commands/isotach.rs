@@ -10,7 +10,7 @@ mod philosophers;
 mod side;
 mod told;
 
-pub(crate) use side::SideArguments;
+pub(crate) use side::{FORK_BYTES, SideArguments, copies_of, forks_of, put, take};
 
 use clap::{Args, Subcommand};
 use quintet::Error;

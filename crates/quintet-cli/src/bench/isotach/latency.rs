@@ -2,8 +2,8 @@
 
 use super::super::case::{Beside, Better, Case, Group, Prepare, Round, Unit};
 use super::super::link::Over;
-use super::member::Way;
 use super::net::Net;
+use super::task::Way;
 use super::{PLACEMENT, PLAIN, WAITING};
 use quintet::Error;
 use std::time::Instant;

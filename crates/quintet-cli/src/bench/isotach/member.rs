@@ -1,8 +1,10 @@
 //! A member of an isonet that is measured: it sends what it is asked to, and answers.
 
 use super::super::link::arguments as side_arguments;
+use super::exclusion::{self, with_forks_and_book};
 use super::ring::{Laps, ROUND, passing_on};
 use super::sequencer::{self, Sequencer, sequenced_messages};
+use super::task::{Task, Way, read_latencies, write_latencies};
 use clap::Args;
 use quintet::isotach::View;
 use quintet::{
@@ -28,8 +30,8 @@ const TASK: u32 = 4;
 /// The task is done.
 const DONE: u32 = 5;
 
-/// Of which member 1 has the only copy.
-const ELSEWHERE: Variable = Variable(0);
+/// Of which member 1 has the only copy. It is no fork.
+const ELSEWHERE: Variable = Variable(1 << 16);
 /// Its bytes, as in the isotach study.
 const ELSEWHERE_BYTES: usize = 4;
 
@@ -40,27 +42,13 @@ const LIMIT: Duration = Duration::from_secs(30);
 /// How long the lab's space keeps what a member has leased: nothing.
 const LEASE: Duration = Duration::from_secs(10);
 
-/// How messages go.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Way {
-    /// Each isochron has so many of them.
-    Isochrons(usize),
-    Plain,
-    /// To the first member, which sends it on to all.
-    Sequencer,
-}
-
-/// What a member is asked to do.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Task {
-    pub(super) way: Way,
-    /// Of each message.
-    pub(super) bytes: usize,
-    /// How many messages to each of the receivers.
-    pub(super) count: usize,
-    /// How many of them, or isochrons with them, are under way at the same time.
-    pub(super) window: usize,
-    pub(super) receivers: Vec<u16>,
+/// What is noted while a task is done.
+#[derive(Default)]
+struct Notes {
+    /// The time in calls that begin a message or an isochron.
+    begins: Option<Duration>,
+    /// How long each took, from its begin until it was seen to be done.
+    latencies: Option<Vec<Duration>>,
 }
 
 /// A process that plays a member.
@@ -87,8 +75,8 @@ impl MemberArguments {
     pub(crate) fn run(&self) -> Result<ExitCode, Error> {
         let member = Member::join(&self.space, self.me, self.members, self.listen.clone())?;
         while let Ok((from, task)) = member.tasks.recv() {
-            member.perform(&task)?;
-            match member.isonet.send_plain(from, DONE, "") {
+            let latencies = member.perform(&task)?;
+            match member.isonet.send_plain(from, DONE, write_latencies(&latencies)) {
                 // Who has heard that the last task is done may have ended before this is known here.
                 Err(error) if error.code() == Code::PeerDied => break,
                 told => told?,
@@ -104,6 +92,8 @@ pub(super) struct Member {
     tasks: Receiver<(u16, Task)>,
     /// Tasks of others that are done, and pings that are.
     done: Receiver<()>,
+    /// What others say of a task that is timed.
+    latencies: Receiver<Vec<Duration>>,
     /// Its messages that have a place.
     sequenced: Receiver<()>,
     pings: Arc<Pings>,
@@ -141,36 +131,51 @@ impl Member {
         let lab = Lab::connect(space.clone(), 0, LEASE)?;
         let (tell_task, tasks) = channel();
         let (tell_done, done) = channel();
+        let (tell_latencies, latencies) = channel();
         let (tell_sequenced, sequenced) = channel();
         let (pings, laps) = (Arc::new(Pings::default()), Arc::new(Laps::default()));
         let builder = lab.isochrons("bench").member(me, members).listen_at(listen).limit(LIMIT);
         let builder = builder.variable_at(ELSEWHERE, ELSEWHERE_BYTES, &[1]);
+        let builder = with_forks_and_book(builder, members);
         let builder = echoing(builder, &pings, &tell_done);
         let builder = passing_on(builder, (me, members), &laps, &tell_done);
         let (builder, to_sequence) = sequenced_messages(builder, me, tell_sequenced);
         let builder = builder
             .handler(SINK, |_| {})
             .plain_handler(SINK, |_| {})
-            .plain_handler(DONE, move |_| tell(&tell_done))
+            .plain_handler(DONE, move |message| {
+                // Whoever asked for them waits for them.
+                tell_latencies.send(read_latencies(message.bytes)).unwrap_or_default();
+                tell(&tell_done);
+            })
             .plain_handler(TASK, move |message| {
                 // Nobody but this program sends any.
                 drop(Task::read(message.bytes).map(|task| tell_task.send((message.sender, task))));
             });
         let isonet = builder.join()?;
         let sequencer = (me == 0).then(|| Sequencer::start(&isonet, to_sequence)).transpose()?;
-        Ok(Member { isonet, tasks, done, sequenced, pings, laps, _sequencer: sequencer })
+        Ok(Member { isonet, tasks, done, latencies, sequenced, pings, laps, _sequencer: sequencer })
     }
 
-    /// Has these members do that, this one as well, and waits until all have.
+    /// Has these members do that, this one as well, and waits until all have; how long each took where the task is timed.
     ///
     /// # Errors
     /// A member is gone.
-    pub(super) fn ask(&self, members: impl IntoIterator<Item = u16>, task: &Task) -> Result<(), Error> {
+    pub(super) fn ask(
+        &self,
+        members: impl IntoIterator<Item = u16>,
+        task: &Task,
+    ) -> Result<Vec<Duration>, Error> {
         let (here, others): (Vec<_>, Vec<_>) =
             members.into_iter().partition(|member| *member == self.isonet.member());
         others.iter().try_for_each(|member| self.isonet.send_plain(*member, TASK, task.write()))?;
-        here.iter().try_for_each(|_| self.perform(task))?;
-        others.iter().try_for_each(|_| hear(&self.done))
+        let mut latencies = Vec::new();
+        for _ in here {
+            latencies.extend(self.perform(task)?);
+        }
+        others.iter().try_for_each(|_| hear(&self.done))?;
+        latencies.extend(self.latencies.try_iter().flatten());
+        Ok(latencies)
     }
 
     /// So many messages to a member and back, one after the other, each of an isochron of its own or plain.
@@ -256,41 +261,48 @@ impl Member {
     /// # Errors
     /// A member is gone.
     pub(super) fn time_of_begins(&self, task: &Task) -> Result<Duration, Error> {
-        let mut spent = Some(Duration::ZERO);
-        self.perform_timed(task, &mut spent)?;
-        Ok(spent.unwrap_or_default())
+        let mut notes = Notes { begins: Some(Duration::ZERO), latencies: None };
+        self.perform_noting(task, &mut notes)?;
+        Ok(notes.begins.unwrap_or_default())
     }
 
-    /// Does that.
+    /// Does that; how long each took where it is timed.
     ///
     /// # Errors
     /// A member is gone.
-    pub(super) fn perform(&self, task: &Task) -> Result<(), Error> {
-        self.perform_timed(task, &mut None)
+    pub(super) fn perform(&self, task: &Task) -> Result<Vec<Duration>, Error> {
+        let mut notes = Notes { begins: None, latencies: task.is_timed.then(Vec::new) };
+        self.perform_noting(task, &mut notes)?;
+        Ok(notes.latencies.unwrap_or_default())
     }
 
-    /// Does that, and adds the time in calls that begin something if it is wanted.
-    fn perform_timed(&self, task: &Task, spent: &mut Option<Duration>) -> Result<(), Error> {
+    /// Does that, and notes what is wanted.
+    fn perform_noting(&self, task: &Task, notes: &mut Notes) -> Result<(), Error> {
         let Task { way, count, window, .. } = *task;
+        let Notes { begins, latencies } = notes;
         match way {
             Way::Isochrons(messages) => {
-                let begin = || timed(spent, || self.begin_isochron(task, messages));
-                flow(count.div_ceil(messages), window, begin, |pending| pending.finish().map(drop))
+                let begin = || timed(begins, || self.begin_isochron(task, messages));
+                let finish = |pending: PendingIsochron| pending.finish().map(drop);
+                flow(count.div_ceil(messages), window, latencies, begin, finish)
             }
             Way::Plain => {
                 let mut receivers = task.receivers.iter().cycle();
                 let begin = || {
                     let to = receivers.next().copied().unwrap_or_default();
-                    timed(spent, || self.isonet.begin_plain(to, SINK, vec![7; task.bytes]))
+                    timed(begins, || self.isonet.begin_plain(to, SINK, vec![7; task.bytes]))
                 };
-                flow(count * task.receivers.len(), window, begin, PendingPlain::finish)
+                flow(count * task.receivers.len(), window, latencies, begin, PendingPlain::finish)
             }
             Way::Sequencer => {
                 let begin =
-                    || timed(spent, || self.isonet.begin_plain(0, sequencer::SEQUENCE, vec![7; task.bytes]));
+                    || timed(begins, || self.isonet.begin_plain(0, sequencer::SEQUENCE, vec![7; task.bytes]));
                 // It is done when it has come back.
-                flow(count, window, begin, |sent| sent.finish().and_then(|()| hear(&self.sequenced)))
+                let finish = |sent: PendingPlain| sent.finish().and_then(|()| hear(&self.sequenced));
+                flow(count, window, latencies, begin, finish)
             }
+            Way::Meals => exclusion::dine(&self.isonet, count),
+            Way::Transfers => exclusion::transfer(&self.isonet, count),
         }
     }
 
@@ -303,19 +315,28 @@ impl Member {
     }
 }
 
-/// So many of something, `window` of them under way at the same time.
+/// So many of something, `window` of them under way at the same time; how long each takes is noted where that is wanted.
 fn flow<T>(
     count: usize,
     window: usize,
+    latencies: &mut Option<Vec<Duration>>,
     mut begin: impl FnMut() -> Result<T, Error>,
     finish: impl Fn(T) -> Result<(), Error>,
 ) -> Result<(), Error> {
+    let is_timed = latencies.is_some();
+    let mut finish = |(started, begun): (Option<Instant>, T)| {
+        finish(begun)?;
+        if let (Some(latencies), Some(started)) = (latencies.as_mut(), started) {
+            latencies.push(started.elapsed());
+        }
+        Ok(())
+    };
     let mut under_way = VecDeque::new();
     for _ in 0..count {
         if under_way.len() >= window {
-            under_way.pop_front().map_or(Ok(()), &finish)?;
+            under_way.pop_front().map_or(Ok(()), &mut finish)?;
         }
-        under_way.push_back(begin()?);
+        under_way.push_back((is_timed.then(Instant::now), begin()?));
     }
     under_way.into_iter().try_for_each(finish)
 }
@@ -375,45 +396,4 @@ pub(super) fn send_isochron(message: &Received<'_>, to: u16, handler: u32) {
 /// Likewise.
 fn send_plain(message: &PlainReceived<'_>, to: u16, handler: u32) {
     drop(message.begin_plain(to, handler, message.bytes.to_vec()));
-}
-
-impl Task {
-    /// As text.
-    fn write(&self) -> String {
-        let Task { way, bytes, count, window, receivers } = self;
-        let way = match way {
-            Way::Isochrons(messages) => messages.to_string(),
-            Way::Plain => "plain".to_owned(),
-            Way::Sequencer => "sequencer".to_owned(),
-        };
-        let receivers: Vec<String> = receivers.iter().map(u16::to_string).collect();
-        format!("{way} {bytes} {count} {window} {}", receivers.join(","))
-    }
-
-    fn read(text: &[u8]) -> Option<Task> {
-        let mut words = str::from_utf8(text).ok()?.split(' ');
-        let way = match words.next()? {
-            "plain" => Way::Plain,
-            "sequencer" => Way::Sequencer,
-            messages => Way::Isochrons(messages.parse().ok()?),
-        };
-        let mut number = || words.next()?.parse().ok();
-        let (bytes, count, window) = (number()?, number()?, number()?);
-        let receivers = words.next()?.split(',').map(|word| word.parse().ok()).collect::<Option<_>>()?;
-        Some(Task { way, bytes, count, window, receivers })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_task_is_read_as_it_was_written() {
-        for way in [Way::Isochrons(4), Way::Plain, Way::Sequencer] {
-            let task = Task { way, bytes: 64, count: 1000, window: 16, receivers: vec![0, 2] };
-            assert_eq!(Task::read(task.write().as_bytes()), Some(task));
-        }
-        assert_eq!(Task::read(b"plain 1 2"), None);
-    }
 }

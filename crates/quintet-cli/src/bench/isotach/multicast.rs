@@ -1,9 +1,12 @@
-//! Messages of all members to all members, in one order: isochrons beside a fixed sequencer that is made of plain messages.
+//! Messages of all members to all members, in one order: isochrons beside a fixed sequencer that is made of plain messages, and beside what
+//! others have for that. How many of all members together a second, and how long one takes under that load until it is back at its sender.
 
 use super::super::case::{Beside, Better, Case, Group, Prepare, Round, Unit};
 use super::super::link::Over;
-use super::member::{Task, Way};
+use super::super::peer::{Peer, Statistic};
+use super::super::row::percentile;
 use super::net::Net;
+use super::task::{Task, Way};
 use super::{PLACEMENT, WAITING};
 use quintet::Error;
 use std::time::Instant;
@@ -11,45 +14,127 @@ use std::time::Instant;
 /// Multicasts of a round, shared out among the members.
 const COUNT: usize = 6_000;
 const BYTES: usize = 64;
-/// At least as fast as the sequencer, whose messages are lost with it.
+/// At least as fast as the sequencer, whose messages are lost with it, and as each of the others.
 const GOAL: f64 = 1.;
+const JGROUPS: &str = "jgroups-sequencer";
+/// So many times as fast as JGroups, of three members.
+const JGROUPS_GOAL: f64 = 5.;
 /// Multicasts of a member that are under way.
 const WINDOW: usize = 16;
 
-macro_rules! case {
-    ($name:literal, $members:literal) => {
-        ($name, || prepare($members, Way::Isochrons(1)), || prepare($members, Way::Sequencer))
+/// So many multicasts of a peer as here, and untimed ones.
+const OPTIONS: &[&str] = &["--iterations", "6000", "--warmup", "600"];
+/// With so many untimed ones as it takes until all that counts is compiled: after 30,000 it had half the rate.
+const JAVA_OPTIONS: &[&str] = &["--iterations", "6000", "--warmup", "300000"];
+
+/// What of the latencies counts: half of them are at most this, and all but one in a hundred.
+const MEDIAN: usize = 50;
+const TAIL: usize = 99;
+
+macro_rules! cases {
+    ($members:literal, $jgroups_goal:expr) => {
+        [
+            Compared {
+                name: concat!("ordered-multicast-", $members, "-shm"),
+                what: RATE,
+                ours: || rate($members, Way::Isochrons(1)),
+                sequencer: || rate($members, Way::Sequencer),
+                peers: peers(concat!("multicast-", $members), Statistic::Middle),
+                jgroups_goal: $jgroups_goal,
+            },
+            Compared {
+                name: concat!("ordered-multicast-", $members, "-p50-shm"),
+                what: LATENCY,
+                ours: || latency($members, Way::Isochrons(1), MEDIAN),
+                sequencer: || latency($members, Way::Sequencer, MEDIAN),
+                peers: peers(concat!("multicast-", $members, "-latency"), Statistic::Middle),
+                jgroups_goal: GOAL,
+            },
+            Compared {
+                name: concat!("ordered-multicast-", $members, "-p99-shm"),
+                what: LATENCY,
+                ours: || latency($members, Way::Isochrons(1), TAIL),
+                sequencer: || latency($members, Way::Sequencer, TAIL),
+                peers: peers(concat!("multicast-", $members, "-latency"), Statistic::Percentile99),
+                jgroups_goal: GOAL,
+            },
+        ]
     };
 }
 
+const RATE: (Unit, Better) = (Unit::PerSecond("messages"), Better::Higher);
+const LATENCY: (Unit, Better) = (Unit::Nanoseconds, Better::Lower);
+
+/// What is measured of a group of so many members, and what is beside it.
+struct Compared {
+    name: &'static str,
+    what: (Unit, Better),
+    ours: Prepare,
+    sequencer: Prepare,
+    peers: [Peer; 4],
+    jgroups_goal: f64,
+}
+
+fn peers(case: &'static str, statistic: Statistic) -> [Peer; 4] {
+    let peer = |name, program, options| Peer { statistic, ..Peer::new(name, program, case).with(options) };
+    [
+        peer("corosync-cpg", "corosync_multicast", OPTIONS),
+        peer("nats-jetstream", "nats_multicast", OPTIONS),
+        peer("etcd", "etcd_multicast", OPTIONS),
+        peer(JGROUPS, "jgroups_multicast", JAVA_OPTIONS),
+    ]
+}
+
 pub(super) fn cases() -> Vec<Case> {
-    let cases: [(_, Prepare, Prepare); 3] = [
-        case!("ordered-multicast-3-shm", 3),
-        case!("ordered-multicast-4-shm", 4),
-        case!("ordered-multicast-8-shm", 8),
-    ];
-    cases
-        .map(|(name, prepare, beside)| {
-            Case::new(Group::Isotach, name, Unit::PerSecond("messages"), Better::Higher, prepare)
-                .beside(Beside::Itself { name: "sequencer", prepare: beside })
-                .goal(GOAL)
+    let all = [cases!(3, JGROUPS_GOAL), cases!(4, GOAL), cases!(8, GOAL)];
+    all.into_iter().flatten().flat_map(Compared::cases).collect()
+}
+
+impl Compared {
+    /// One beside each, measured together.
+    fn cases(self) -> Vec<Case> {
+        let Compared { name, what: (unit, better), ours, sequencer, peers, jgroups_goal } = self;
+        let case = |beside, goal| {
+            Case::new(Group::Isotach, name, unit, better, ours)
+                .beside(beside)
+                .goal(goal)
                 .under(WAITING, PLACEMENT)
                 .on_all_processors()
-        })
-        .into()
+        };
+        let mut cases = vec![case(Beside::Itself { name: "sequencer", prepare: sequencer }, GOAL)];
+        let goal_beside = |peer: &Peer| if peer.name == JGROUPS { jgroups_goal } else { GOAL };
+        cases.extend(peers.map(|peer| case(Beside::Program(peer), goal_beside(&peer))));
+        cases
+    }
 }
 
 /// Multicasts a second of all members together.
-fn prepare(members: u16, way: Way) -> Result<Round, Error> {
-    let net = Net::start(Over::Shm, members)?;
-    let all = usize::from(members);
-    let receivers: Vec<u16> = (0..members).collect();
-    let task = |count| Task { way, bytes: BYTES, count, window: WINDOW, receivers: receivers.clone() };
-    net.all_do(0..members, &task(COUNT / all / 10))?;
-    let task = task(COUNT / all);
+fn rate(members: u16, way: Way) -> Result<Round, Error> {
+    let (net, task) = prepare(members, way, false)?;
     Ok(net.rounds(move |net| {
         let started = Instant::now();
         net.all_do(0..members, &task)?;
-        Ok((COUNT / all * all) as f64 / started.elapsed().as_secs_f64())
+        Ok((task.count * usize::from(members)) as f64 / started.elapsed().as_secs_f64())
     }))
+}
+
+/// The time that so many in a hundred of all members' multicasts take at most, in nanoseconds.
+fn latency(members: u16, way: Way, percent: usize) -> Result<Round, Error> {
+    let (net, task) = prepare(members, way, true)?;
+    Ok(net.rounds(move |net| {
+        let latencies = net.all_do(0..members, &task)?;
+        let latencies_ns = latencies.iter().map(|latency| latency.as_nanos() as f64).collect();
+        Ok(percentile(latencies_ns, percent).unwrap_or_default())
+    }))
+}
+
+/// The members, warmed up, and what each is to do in a round.
+fn prepare(members: u16, way: Way, is_timed: bool) -> Result<(Net, Task), Error> {
+    let net = Net::start(Over::Shm, members)?;
+    let all = usize::from(members);
+    let receivers: Vec<u16> = (0..members).collect();
+    let task =
+        |count| Task { way, bytes: BYTES, count, window: WINDOW, receivers: receivers.clone(), is_timed };
+    net.all_do(0..members, &task(COUNT / all / 10))?;
+    Ok((net, task(COUNT / all)))
 }

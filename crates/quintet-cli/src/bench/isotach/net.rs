@@ -3,11 +3,13 @@
 use super::super::case::Round;
 use super::super::link::Over;
 use super::super::space::served::Served;
-use super::member::{self, Member, Task};
+use super::member::{self, Member};
+use super::task::Task;
 use crate::companion::Companion;
 use crate::connection::refused;
 use quintet::Error;
 use rustix::process::Signal;
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// An isonet with a process for each member.
@@ -52,11 +54,15 @@ impl Net {
         self.others[usize::from(member) - 1].signal(Signal::KILL)
     }
 
-    /// Has these members do that, all at once, and waits until the last has done it.
+    /// Has these members do that, all at once, and waits until the last has done it; how long each took where the task is timed.
     ///
     /// # Errors
     /// A member is gone.
-    pub(super) fn all_do(&self, members: impl IntoIterator<Item = u16>, task: &Task) -> Result<(), Error> {
+    pub(super) fn all_do(
+        &self,
+        members: impl IntoIterator<Item = u16>,
+        task: &Task,
+    ) -> Result<Vec<Duration>, Error> {
         self.this.ask(members, task)
     }
 

@@ -2,9 +2,9 @@
 
 use super::super::link::Over;
 use super::latency::{read, round_trip};
-use super::member::Way;
 use super::net::Net;
 use super::stream::{stream, task};
+use super::task::Way;
 use quintet::Error;
 use quintet_reproduce::isotach_1_0;
 use quintet_reproduce::isotach_1_0::live::{Experiment, Link, Others, Run};
@@ -87,7 +87,7 @@ fn beside(net: &Net, others: Others, bytes: usize, messages: usize) -> Result<f6
     let of_others = |way| task(way, bytes, messages, to);
     let started = Instant::now();
     let times = match others {
-        Others::Rest => (0..parts).try_for_each(|_| net.this.perform(&part)).map(|()| parts)?,
+        Others::Rest => (0..parts).try_for_each(|_| net.this.perform(&part).map(drop)).map(|()| parts)?,
         Others::Plain => net.this.perform_beside(from, &of_others(Way::Plain), &part)?,
         Others::Isochrons => net.this.perform_beside(from, &of_others(Way::Isochrons(1)), &part)?,
     };

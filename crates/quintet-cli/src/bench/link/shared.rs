@@ -9,7 +9,7 @@ use super::child::arguments;
 use super::echo::EchoLink;
 use crate::bench::case::{Beside, Better, Case, Group, Prepare, Round, Unit};
 use crate::bench::peer::{Peer, Statistic};
-use crate::bench::row::median;
+use crate::bench::row::{median, percentile};
 use crate::companion::Companion;
 use crate::connection::refused;
 use crate::pinning::{Pin, allowed};
@@ -102,6 +102,7 @@ fn prepare(spread: &Spread, statistic: Statistic) -> Result<Round, Error> {
         let figure = match statistic {
             Statistic::Mean => Some(samples.iter().sum::<f64>() / samples.len() as f64),
             Statistic::Middle => median(samples),
+            Statistic::Percentile99 => percentile(samples, 99),
         };
         Ok(figure.unwrap_or(0.))
     }))

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Bytes of a fork: how often it was used, u64 little-endian.
-pub(super) const FORK_BYTES: usize = 8;
+pub(crate) const FORK_BYTES: usize = 8;
 /// The name of the philosophers' isonet.
 const TABLE: &str = "philosophers";
 /// Between two words of how it goes.
@@ -42,12 +42,12 @@ pub(crate) struct SideArguments {
 }
 
 /// The forks of a philosopher: the one behind it, which it shares with the philosopher before it, comes second.
-pub(super) fn forks_of(member: u16, of: u16) -> [Variable; 2] {
+pub(crate) fn forks_of(member: u16, of: u16) -> [Variable; 2] {
     [Variable(member.into()), Variable(((member + of - 1) % of).into())]
 }
 
 /// Those between whom a fork lies.
-pub(super) fn copies_of(fork: u16, of: u16) -> [u16; 2] {
+pub(crate) fn copies_of(fork: u16, of: u16) -> [u16; 2] {
     [fork, (fork + 1) % of]
 }
 
@@ -146,7 +146,7 @@ fn in_any_view(act: impl Fn() -> Result<Executed, Error>) -> Result<Executed, Er
 }
 
 /// Takes both forks at one instant: reserves their next places, and reads what whoever had each before gives back, once it does.
-fn take(table: &Isonet, forks: [Variable; 2]) -> Result<Executed, Error> {
+pub(crate) fn take(table: &Isonet, forks: [Variable; 2]) -> Result<Executed, Error> {
     let mut taking = table.isochron()?;
     for fork in forks {
         taking.read(fork)?;
@@ -156,7 +156,7 @@ fn take(table: &Isonet, forks: [Variable; 2]) -> Result<Executed, Error> {
 }
 
 /// Puts both down at one instant, used once more.
-fn put(table: &Isonet, forks: [Variable; 2], taken: &Executed) -> Result<Executed, Error> {
+pub(crate) fn put(table: &Isonet, forks: [Variable; 2], taken: &Executed) -> Result<Executed, Error> {
     let mut putting = table.isochron()?;
     for (fork, used) in forks.into_iter().zip(&taken.values) {
         let used =

@@ -18,7 +18,7 @@ mod resume;
 
 use crate::history::{Ask, Event, History, Outcome, QUIET, What};
 use crate::network::{KEEP_ALIVE, SILENCE_LIMIT};
-use crate::plan::Plan;
+use crate::plan::{ClientPlan, Plan};
 use quintet_contract::{DownCause, Span};
 use quintet_errors::Code;
 use quintet_tuple_space::Wait;
@@ -138,7 +138,12 @@ fn check_events(plan: &Plan, history: &History) -> Result<(), Violation> {
                 (Rule::NobodyCutOff, event.to_string())
             }
             // Both sides answer each other's pings. (On a bad link several may be lost one after the other.)
-            What::Down(_) if is_quiet && plan.is_good(event.client) && !plan.stands_still(event.client) => {
+            What::Down(_)
+                if is_quiet
+                    && plan.is_good(event.client)
+                    && !plan.stands_still(event.client)
+                    && !may_be_unheard(plan, event.client) =>
+            {
                 (Rule::NobodyCutOff, format!("{event}, although all is quiet"))
             }
             What::Phase(QUIET) => {
@@ -151,6 +156,13 @@ fn check_events(plan: &Plan, history: &History) -> Result<(), Violation> {
         return Err(Violation::new(rule, text));
     }
     Ok(())
+}
+
+/// Whether a client says HELLO anew after it was stopped, over a link that may lose that for a while: the last of its tries, each after twice as long as the one before, may
+/// come when the time to resume its session has passed.
+fn may_be_unheard(plan: &Plan, client: u16) -> bool {
+    let retransmits = plan.clients.get(usize::from(client) - 1).is_some_and(ClientPlan::retransmits);
+    retransmits && plan.is_stopped(client)
 }
 
 /// A client learns in time of a manager that stands still.

@@ -130,6 +130,7 @@ fn a_process_elsewhere_is_given_what_is_documented_and_nothing_else() {
         "QUINTET_LINK_TWO_PACKETS",
         "QUINTET_LINK_WINDOW_BYTES",
         "QUINTET_LINK_WINDOW_FRAMES",
+        "QUINTET_LISTEN",
         "QUINTET_RANK",
         "QUINTET_SPACE",
         "QUINTET_VERSION",

@@ -12,7 +12,10 @@
 
 #define PEER "nats-jetstream"
 
-enum { START_TRIES = 1000, LINE_BYTES = 512, RECEIVED_BYTES = 1 << 16, ANSWER_BYTES = 4096 };
+/* The code of the server that another stream has the subject. */
+#define OVERLAPS "\"err_code\":10065"
+
+enum { START_TRIES = 1000, MAKE_TRIES = 1000, LINE_BYTES = 512, RECEIVED_BYTES = 1 << 16, ANSWER_BYTES = 4096 };
 
 /* What a member has subscribed to. */
 enum { ANSWERS = 1, DELIVERIES = 2 };
@@ -170,12 +173,18 @@ static struct nats_message next_message(struct nats_member *member)
     }
 }
 
-static void require_success(struct nats_member *member, const struct nats_message *message)
+/* Whether an answer of JetStream's interface has this text. */
+static bool answers(struct nats_member *member, const struct nats_message *message, const char *text)
 {
     size_t bytes = message->bytes < ANSWER_BYTES ? message->bytes : ANSWER_BYTES;
     memcpy(member->answer, message->payload, bytes);
     member->answer[bytes] = '\0';
-    if (strstr(member->answer, "\"error\"") != NULL)
+    return strstr(member->answer, text) != NULL;
+}
+
+static void require_success(struct nats_member *member, const struct nats_message *message)
+{
+    if (answers(member, message, "\"error\""))
         fail_nats(member->answer);
 }
 
@@ -188,13 +197,30 @@ static void publish(const struct nats_member *member, const char *subject, const
     send_all(member, line, (size_t)length + bytes + 2);
 }
 
-/* A request of JetStream's interface. */
-static void ask(struct nats_member *member, const char *subject, const char *request)
+static struct nats_message answer_to(struct nats_member *member, const char *subject, const char *request)
 {
     publish(member, subject, request, strlen(request));
     struct nats_message message = next_message(member);
     if (message.subscription != ANSWERS)
         fail_nats("a delivery before the first multicast");
+    return message;
+}
+
+/* A request of JetStream's interface. */
+static void ask(struct nats_member *member, const char *subject, const char *request)
+{
+    struct nats_message message = answer_to(member, subject, request);
+    require_success(member, &message);
+}
+
+/* Asks for the group's stream. While another member has the same one made it is told that the two overlap; when that is made, that it is there. */
+static void make_stream(struct nats_member *member, const char *subject, const char *request)
+{
+    struct nats_message message = answer_to(member, subject, request);
+    for (int tries = 0; tries < MAKE_TRIES && answers(member, &message, OVERLAPS); tries++) {
+        usleep(1000);
+        message = answer_to(member, subject, request);
+    }
     require_success(member, &message);
 }
 
@@ -215,7 +241,7 @@ static void *join(const struct part *part)
     snprintf(subject, sizeof subject, "$JS.API.STREAM.CREATE.%s", member.subject);
     snprintf(line, sizeof line, "{\"name\":\"%s\",\"subjects\":[\"%s\"],\"storage\":\"memory\",\"num_replicas\":1}", member.subject,
              member.subject);
-    ask(&member, subject, line);
+    make_stream(&member, subject, line);
     snprintf(subject, sizeof subject, "$JS.API.CONSUMER.CREATE.%s", member.subject);
     snprintf(line, sizeof line,
              "{\"stream_name\":\"%s\",\"config\":{\"deliver_policy\":\"new\",\"ack_policy\":\"none\",\"replay_policy\":\"instant\","

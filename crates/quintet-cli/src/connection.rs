@@ -97,6 +97,12 @@ impl Cluster {
         }
     }
 
+    /// A space's address, at which this process proves to be who the setting cluster.identity says, where that is asked for.
+    pub(crate) fn identified(&self, address: SpaceAddress) -> Result<SpaceAddress, Error> {
+        let setting = self.settings.location(&CLUSTER_IDENTITY);
+        address.identified(&setting.to_string_lossy(), &|name| std::env::var_os(name))
+    }
+
     /// Whether somebody named that place: it is not the default one.
     pub(crate) fn has_chosen_address(&self) -> bool {
         self.settings.origin(Setting::Location(&SPACE_ADDRESS)) != Origin::Default
@@ -132,7 +138,8 @@ impl SpaceArguments {
     pub(crate) fn replicas(&self) -> Result<Vec<Replica>, Error> {
         let cluster = self.cluster.load()?;
         let address = self.space.clone().map_or_else(|| cluster.address(), Ok)?;
-        Lab::replicas(address, cluster.number, LinkConfig::from_settings(&cluster.settings)?)
+        let link = LinkConfig::from_settings(&cluster.settings)?;
+        Lab::replicas(cluster.identified(address)?, cluster.number, link)
     }
 
     /// Connects to that one instead.
@@ -152,12 +159,8 @@ fn lease(settings: &Settings) -> Duration {
 }
 
 fn connect(address: SpaceAddress, cluster: &Cluster) -> Result<Lab, Error> {
-    let address = match address {
-        SpaceAddress::Link(address) => identified(address, &cluster.settings)?.into(),
-        other => other,
-    };
     Lab::connect_with(
-        address,
+        cluster.identified(address)?,
         cluster.number,
         lease(&cluster.settings),
         LinkConfig::from_settings(&cluster.settings)?,

@@ -67,10 +67,7 @@ impl ConnectConfig {
     /// # Errors
     /// As [`Lab::connect`] and [`identity`](crate::identity()).
     pub fn connect_to(&self, address: impl Into<SpaceAddress>) -> Result<Lab, Error> {
-        let address = match address.into() {
-            SpaceAddress::Link(address) => self.identified(address)?.into(),
-            other => other,
-        };
+        let address = address.into().identified(&self.identity, &|name| std::env::var_os(name))?;
         Lab::connect_with(address, self.cluster, self.lease, self.link)
     }
 

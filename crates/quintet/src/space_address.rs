@@ -4,7 +4,7 @@ mod located;
 
 pub(crate) use located::Located;
 
-use crate::Error;
+use crate::{Error, identified};
 use core::fmt;
 use core::str::FromStr;
 use located::{of_cluster, of_space};
@@ -137,6 +137,25 @@ impl SpaceAddress {
         let mut running = folders.filter(|folder| UnixStream::connect(agent_socket(folder)).is_ok());
         let (only, None) = (running.next()?, running.next()) else { return None };
         only.is_absolute().then(|| only.to_str().map(|path| SpaceAddress::Cluster(path.to_owned()))).flatten()
+    }
+
+    /// The same. At its links that want it this process proves to be who the setting `cluster.identity` says, as by [`identified`].
+    ///
+    /// # Errors
+    /// As of [`identity`](crate::identity()).
+    pub fn identified(
+        self,
+        setting: &str,
+        environment: &dyn Fn(&str) -> Option<OsString>,
+    ) -> Result<SpaceAddress, Error> {
+        let identify = |address| identified(address, setting, environment);
+        Ok(match self {
+            SpaceAddress::Link(address) => identify(address)?.into(),
+            SpaceAddress::Replicas(replicas) => {
+                SpaceAddress::Replicas(replicas.into_iter().map(identify).collect::<Result<_, _>>()?)
+            }
+            of_cluster @ SpaceAddress::Cluster(_) => of_cluster,
+        })
     }
 
     /// The cluster, and the name of the space of it that is meant; none, if it is the cluster's own. None for what names no cluster.

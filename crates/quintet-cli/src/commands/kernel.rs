@@ -1,6 +1,6 @@
 //! `quintet kernel`.
 
-use crate::connection::{ClusterArguments, identified};
+use crate::connection::ClusterArguments;
 use crate::descriptors;
 use crate::interrupt::on_interrupt;
 use crate::metrics::Part;
@@ -49,10 +49,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let interrupted = Arc::new(AtomicBool::new(false));
     let noted = Arc::clone(&interrupted);
     on_interrupt(move |_| noted.store(true, Ordering::Release))?;
-    let space = match arguments.space.clone().map_or_else(|| cluster.address(), Ok)? {
-        SpaceAddress::Link(address) => identified(address, &cluster.settings)?.into(),
-        other => other,
-    };
+    let space = cluster.identified(arguments.space.clone().map_or_else(|| cluster.address(), Ok)?)?;
     let link = LinkConfig::from_settings(&cluster.settings)?;
     let config = KernelConfig { cluster: cluster.number, link, ..KernelConfig::default() };
     let mut kernel = Kernel::start(&arguments.listen, space.clone(), &config)?;

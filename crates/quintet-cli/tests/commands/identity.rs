@@ -4,6 +4,7 @@ use crate::tool::{LONG, quintet, result, start, text};
 use quintet_testbed::{Child, TempDir};
 use serde_json::Value;
 use std::fs;
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -31,6 +32,29 @@ fn served(identity: &Path) -> (Child, String) {
 
 fn status(address: &str, identity: &Path) -> (i32, String) {
     result(start(["status", "--space", address, "--json"], &[("QUINTET_IDENTITY", text(identity))]))
+}
+
+#[test]
+fn a_space_with_replicas_that_are_reached_over_tls_is_shown_to_its_cluster() {
+    let folder = TempDir::new().unwrap();
+    let lab = cluster(&folder, "lab");
+    // Free ports, until the servers take them.
+    let free = [(); 3].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+    let places = free.map(|free| format!("tls:{}", free.local_addr().unwrap())).join(",");
+    let replicas: Vec<Child> = ["1", "2", "3"]
+        .map(|number| {
+            let log = folder.join(number);
+            let words = ["serve", "--policy", "replicated", "--replica", number, "--replicas", &places];
+            let words = words.into_iter().chain(["--log-dir", text(&log)]);
+            start(words, &[("QUINTET_IDENTITY", text(&lab))])
+        })
+        .into();
+    replicas[0].output().wait_for("serving at", LONG).expect("all are there");
+    let (code, said) = status(&format!("quintet://{places}"), &lab);
+    assert_eq!((code, object(&said)["replicas"].as_array().map(Vec::len)), (0, Some(3)), "{said}");
+    assert!(said.contains("\"leads\"") && !said.contains("identity"), "{said}");
+    let (code, said) = result(quintet(["status", "--space", &format!("quintet://{places}")]));
+    assert!(code == 77 && said.contains("needs an identity"), "{said}");
 }
 
 #[test]

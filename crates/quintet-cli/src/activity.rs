@@ -4,8 +4,8 @@
 //! others, so that the space itself tells who has which task (the tuples are those of `bindings/python/python/quintet/tasks.py`).
 
 use quintet::{
-    Address, Awaited, ClientState, Error, Glimpse, Identity, LinkClass, ListedTuple, Operation, Replica,
-    Space, SpaceInfo, State, Template, Value, WaitingRequest, template,
+    Address, Awaited, ClientState, Error, Glimpse, Identity, LinkClass, ListedTuple, Operation, Space,
+    SpaceInfo, State, Template, Value, WaitingRequest, template,
 };
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
@@ -42,8 +42,6 @@ pub(crate) struct Activity {
     pub(crate) clients: BTreeMap<Address, ClientState>,
     /// The named spaces beside it, by name.
     pub(crate) spaces: Vec<SpaceInfo>,
-    /// What each of its servers says, if it is replicated.
-    pub(crate) replicas: Vec<Replica>,
 }
 
 /// A worker that is there.
@@ -98,7 +96,6 @@ impl Activity {
             clients: clients.into_iter().map(|client| (client.client, client)).collect(),
             state: space.status()?,
             spaces: Vec::new(),
-            replicas: Vec::new(),
         })
     }
 

@@ -11,7 +11,7 @@ use crate::output::tell;
 use crate::replicas;
 use crate::watch::{View, WatchArguments};
 use clap::Args;
-use quintet::{Code, Error, Lab, SpaceAddress, State};
+use quintet::{Code, Error, Lab, Replica, SpaceAddress, State};
 use quintet_launch::ProcessInfo;
 use serde_json::{Value, json};
 use std::process::ExitCode;
@@ -77,14 +77,17 @@ impl Observer {
             machines => machines?,
         };
         let Some(machines) = machines else {
-            let activity = activity?;
-            let names = Names::default();
-            return Ok(View { text: as_table(&activity, &names), json: as_json(&activity, &names) });
+            let (activity, names) = (activity?, Names::default());
+            let replicas = self.space.replicas()?;
+            return Ok(View {
+                text: as_table(&activity, &replicas, &names),
+                json: as_json(&activity, &replicas, &names),
+            });
         };
         // The machines are shown all the same where the cluster's space cannot be reached.
         let names = machines.names();
         let (space, mut json) = match &activity {
-            Ok(activity) => (as_table(activity, &names), as_json(activity, &names)),
+            Ok(activity) => (as_table(activity, &[], &names), as_json(activity, &[], &names)),
             Err(error) => {
                 let object = json!({"space": {"error": error.code().name(), "text": error.text()}});
                 (format!("the cluster's space: {error}\n"), object)
@@ -128,10 +131,8 @@ impl Observer {
         let (space, connection) = (self.space.clone(), Arc::clone(&self.lab));
         let Some(machines) = machines else {
             let names_nothing = self.cluster.is_none() && !space.names_a_space()?;
-            let mut read = read(&connection, || space.lab())
-                .map_err(|error| if names_nothing { in_no_cluster(&error) } else { error })?;
-            read.replicas = space.replicas()?;
-            return Ok(read);
+            let read = read(&connection, || space.lab());
+            return read.map_err(|error| if names_nothing { in_no_cluster(&error) } else { error });
         };
         if let Some(why) = machines.why_without_space() {
             return Err(why);
@@ -185,7 +186,7 @@ fn counts(state: &State) -> [(&'static str, u64); 11] {
     ]
 }
 
-fn as_json(activity: &Activity, names: &Names) -> Value {
+fn as_json(activity: &Activity, replicas: &[Replica], names: &Names) -> Value {
     let state = &activity.state;
     let mut object: serde_json::Map<String, Value> =
         counts(state).into_iter().map(|(name, count)| (name.to_owned(), count.into())).collect();
@@ -200,8 +201,8 @@ fn as_json(activity: &Activity, names: &Names) -> Value {
     object.insert("rows".to_owned(), rows.collect());
     let spaces = activity.spaces.iter().map(|space| space::as_json(space, &names.by_identity));
     object.insert("spaces".to_owned(), spaces.collect());
-    if !activity.replicas.is_empty() {
-        object.insert("replicas".to_owned(), replicas::as_json(&activity.replicas));
+    if !replicas.is_empty() {
+        object.insert("replicas".to_owned(), replicas::as_json(replicas));
     }
     let mut object = Value::from(object);
     if let (Value::Object(object), Value::Object(activity)) = (&mut object, activity.as_json(names)) {
@@ -210,7 +211,7 @@ fn as_json(activity: &Activity, names: &Names) -> Value {
     object
 }
 
-fn as_table(activity: &Activity, names: &Names) -> String {
+fn as_table(activity: &Activity, replicas: &[Replica], names: &Names) -> String {
     let state = &activity.state;
     let mut lines: Vec<String> = counts(state)
         .iter()
@@ -229,8 +230,8 @@ fn as_table(activity: &Activity, names: &Names) -> String {
     if !activity.spaces.is_empty() {
         lines.push(format!("\n{}", space::as_table(&activity.spaces).trim_end()));
     }
-    if !activity.replicas.is_empty() {
-        lines.push(format!("\n{}", replicas::as_table(&activity.replicas)));
+    if !replicas.is_empty() {
+        lines.push(format!("\n{}", replicas::as_table(replicas)));
     }
     format!("{}\n\n{}", lines.join("\n"), activity.as_table(names))
 }
@@ -247,10 +248,10 @@ mod tests {
         space.out(tuple!["x", 2i64]).unwrap();
         let lease = space.lease(&template!["x", ?i64], None).unwrap();
         let activity = Activity::read(&space).unwrap();
-        let object = as_json(&activity, &Names::default());
+        let object = as_json(&activity, &[], &Names::default());
         assert_eq!((&object["tuples"], &object["leases"]), (&json!(1), &json!(1)));
         assert_eq!(object["rows"][0]["signature"], "(text, i64)");
-        let table = as_table(&activity, &Names::default());
+        let table = as_table(&activity, &[], &Names::default());
         assert!(table.contains("leases                   1"), "{table}");
         assert!(table.contains("         1          1          0  (text, i64)\n"), "{table}");
         lease.release().unwrap();

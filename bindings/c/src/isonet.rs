@@ -338,7 +338,11 @@ impl Member {
         }
         if said.shares_state {
             let [giving, taking] = [(); 2].map(|()| Arc::clone(&self.inbox));
-            builder = builder.state(move || giving.ask_for_state(), move |state| taking.put_state(state));
+            let take = move |state: &[u8]| {
+                taking.put_state(state);
+                Ok(())
+            };
+            builder = builder.state(move || giving.ask_for_state(), take);
         }
         builder
     }

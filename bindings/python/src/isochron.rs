@@ -102,14 +102,14 @@ impl Isochron {
 
 #[pymethods]
 impl Isochron {
-    /// The members of the view that it is put together in.
-    fn members(&self) -> PyResult<Vec<u16>> {
-        self.with(|isochron| Ok(isochron.members()))
-    }
-
     /// Sends a message to a handler, by its number.
     fn send(&self, member: u16, handler: u32, data: Vec<u8>) -> PyResult<()> {
         self.with(|isochron| isochron.send(member, handler, data))
+    }
+
+    /// Sends it to every member of the view that it is put together in, or to none.
+    fn send_all(&self, handler: u32, data: Vec<u8>) -> PyResult<()> {
+        self.with(|isochron| isochron.send_all(handler, data))
     }
 
     /// Reads a variable: which of the values it is.

@@ -97,13 +97,9 @@ impl Inbox {
     }
 
     /// On the same thread, before anything is executed here: the state of another program.
-    ///
-    /// # Errors
-    /// None.
-    pub(super) fn put_state(&self, state: &[u8]) -> Result<(), Error> {
+    pub(super) fn put_state(&self, state: &[u8]) {
         self.state().items.push_back(Item::State(state.to_vec().into()));
         self.wake();
-        Ok(())
     }
 
     /// On the same thread: has the program give its state once it has taken all that came before, and waits for that.

@@ -45,6 +45,12 @@ class Read:
         return f"<quintet.Read of {self._variable!r}>"
 
 
+def _bytes(data: Data) -> bytes:
+    if not isinstance(data, (bytes, bytearray, memoryview)):
+        raise BadValue(Code.BadValue, f"a message is bytes, and no {type(data).__name__}")
+    return bytes(data)
+
+
 class Part:
     """The operations of an isochron, as all kinds of them have."""
 
@@ -55,16 +61,14 @@ class Part:
 
     def send(self, member: int, handler: int | str, data: Data = b"") -> None:
         """Sends a message to a member's handler; to this member's as well. Raises BadValue, TooLarge; the isochron goes on without it."""
-        if not isinstance(data, (bytes, bytearray, memoryview)):
-            raise BadValue(Code.BadValue, f"a message is bytes, and no {type(data).__name__}")
         if not isinstance(member, int) or not 0 <= member < 1 << 16:
             raise BadValue(Code.BadValue, f"{member!r} is no number of a member")
-        self._native.send(member, handler_number(handler), bytes(data))
+        self._native.send(member, handler_number(handler), _bytes(data))
 
     def send_all(self, handler: int | str, data: Data = b"") -> None:
-        """Sends it to every member of the present view, this one as well. Where somebody has come back behind that view, nothing of the isochron is executed: ViewChanged."""
-        for member in self._native.members():
-            self.send(member, handler, data)
+        """Sends it to every member of the present view, this one as well. Where somebody has come back behind that view, nothing of the isochron is executed: ViewChanged.
+        Raises BadValue, TooLarge; the isochron goes on without any of these messages."""
+        self._native.send_all(handler_number(handler), _bytes(data))
 
     def read(self, variable: Variable) -> Read:
         """Reads a variable, behind what the isochron does before: `.value` is there once it is executed. Raises BadValue, TooLarge."""

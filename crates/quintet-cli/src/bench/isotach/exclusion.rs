@@ -88,7 +88,7 @@ pub(super) fn transfer(isonet: &Isonet, count: usize) -> Result<(), Error> {
         let target = (source + 1 + draw(&mut drawn, ACCOUNTS - 1)) % ACCOUNTS;
         let transfer = [source, target, 1 + draw(&mut drawn, MOST_AMOUNT)];
         let mut isochron = isonet.isochron()?;
-        (0..isonet.members()).try_for_each(|to| isochron.send(to, TRANSFER, transfer.to_vec()))?;
+        isochron.send_all(TRANSFER, transfer.to_vec())?;
         isochron.execute()?;
     }
     Ok(())

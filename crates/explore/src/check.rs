@@ -16,6 +16,7 @@ mod presence;
 mod records;
 mod resume;
 
+use crate::fault::Fault;
 use crate::history::{Ask, Event, History, Outcome, QUIET, What};
 use crate::network::{KEEP_ALIVE, SILENCE_LIMIT};
 use crate::plan::{ClientPlan, Plan};
@@ -162,7 +163,12 @@ fn check_events(plan: &Plan, history: &History) -> Result<(), Violation> {
 /// come when the time to resume its session has passed.
 fn may_be_unheard(plan: &Plan, client: u16) -> bool {
     let retransmits = plan.clients.get(usize::from(client) - 1).is_some_and(ClientPlan::retransmits);
-    retransmits && plan.is_stopped(client)
+    let loses = |fault: &Fault| match fault {
+        Fault::Cut { who, .. } => *who == client,
+        Fault::Partition { apart } => apart.contains(&client),
+        _ => false,
+    };
+    retransmits && plan.is_stopped(client) && plan.faults.iter().any(|(_, fault)| loses(fault))
 }
 
 /// A client learns in time of a manager that stands still.

@@ -107,7 +107,9 @@ pub(crate) fn join(py: Python<'_>, connection: &Arc<Connection>, wanted: Wanted)
             builder.state(move || giving.give_state(&give), move |bytes| taking.take_state(&take, bytes));
     }
     let join = if wanted.rejoin { quintet::IsonetBuilder::rejoin } else { quintet::IsonetBuilder::join };
-    let isonet = in_a_thread(py, "quintet-join", move || join(builder))?;
+    let joined = in_a_thread(py, "quintet-join", move || Ok(join(builder)))?;
+    // A handler may have raised before this member had heard that all are there.
+    let isonet = joined.map_err(|error| program.raise(error))?;
     let (maker, member, members) = (isonet.maker(), isonet.member(), isonet.members());
     let ended = Arc::clone(&events);
     py.detach(|| maker.notify_end(Box::new(move || ended.end())));

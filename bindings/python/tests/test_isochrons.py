@@ -417,6 +417,11 @@ class Book:
         return dict(member=(me, of), **own, **more)
 
 
+class Unreadable(Book):
+    def take(self, state):
+        raise ValueError("no such book")
+
+
 def test_a_member_that_left_comes_back_with_the_variables_and_the_state_of_the_others(lab):
     books, isonets = [Book() for _ in range(3)], [None] * 3
 
@@ -442,6 +447,9 @@ def test_a_member_that_left_comes_back_with_the_variables_and_the_state_of_the_o
     enter(isonets[0], b"all are there", 1)
     isonets[1].leave()
     enter(isonets[2], b"without the second", 2)
+    with pytest.raises(quintet.TaskFailed, match="raised ValueError: no such book") as failed:
+        lab.isochrons("test", **Unreadable().said(1, rejoin=True)).join()
+    assert isinstance(failed.value.__cause__, ValueError)
     books[1] = Book()
     isonets[1] = lab.isochrons("test", **books[1].said(1, rejoin=True)).join()
     assert isonets[1].view.members == (0, 1, 2)

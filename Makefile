@@ -26,7 +26,7 @@ install-c: ## The C library, its headers and manual, below PREFIX (/usr/local)
 	@.ci/setup
 	@$(MAKE) --no-print-directory -C bindings/c install PREFIX=$(PREFIX)
 
-verify: ## The slow checks: the book, publishing, dependencies, spelling, Miri, loom, fuzzing, specifications, reproductions, mutants; changes no tracked file
+verify: ## The slow checks: the book, publishing, dependencies, spelling, Miri, loom, fuzzing, specifications, reproductions, ten thousand dials, mutants; changes no tracked file
 	@.ci/setup
 	@.ci/verify
 

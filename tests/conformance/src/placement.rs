@@ -22,7 +22,7 @@ pub(crate) const LEASE: Duration = Duration::from_secs(10);
 const NOTHING_BEFORE: [(&str, u64); 2] = [("redone", 0), ("dead_letters", 0)];
 
 /// A kind of place for spaces.
-pub trait Placement {
+pub trait Placement: Send {
     /// Its name in the table.
     fn name(&self) -> &str;
 

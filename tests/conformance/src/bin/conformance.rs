@@ -1,6 +1,7 @@
 //! Plays the text: the front ends that are named, on every placement. Prints a table; its exit status says whether everything held.
 
 use clap::Parser;
+use quintet_conformance::behaviour::Behaviour;
 use quintet_conformance::behaviours;
 use quintet_conformance::clinda;
 use quintet_conformance::cluster::Cluster;
@@ -88,9 +89,27 @@ fn run(arguments: &Arguments) -> Result<Vec<Cell>, String> {
     let with_clinda =
         |clinda: &FrontEnd| Row { clinda: Some(clinda.clone()), ..Row::alone(&arguments.drivers[0]) };
     rows.extend(arguments.clinda.as_ref().map(with_clinda));
-    let (placements, variables) = placements(arguments)?;
+    let (mut placements, variables) = placements(arguments)?;
+    // Two halves at a time: a player waits for its placement half of the time.
+    let others = placements.split_off(placements.len().div_ceil(2));
+    let play_all = |placements| play_all(placements, &rows, &variables, &behaviours);
+    let (mut cells, others) = std::thread::scope(|scope| {
+        let others = scope.spawn(|| play_all(others));
+        (play_all(placements), others.join())
+    });
+    cells.extend(others.map_err(|_| "the players of half of the placements panicked")?);
+    Ok(cells)
+}
+
+/// Has all rows that play them play these placements.
+fn play_all(
+    placements: Vec<Box<dyn Placement>>,
+    rows: &[Row],
+    variables: &[(String, PathBuf)],
+    behaviours: &[Behaviour],
+) -> Vec<Cell> {
     // Drivers stay from one placement to the next: to start one takes longer than most behaviours.
-    let mut players: Vec<Player> = rows.iter().map(|row| row.player(&variables)).collect();
+    let mut players: Vec<Player> = rows.iter().map(|row| row.player(variables)).collect();
     let mut cells = Vec::new();
     for mut placement in placements {
         for (row, player) in rows.iter().zip(&mut players) {
@@ -98,14 +117,14 @@ fn run(arguments: &Arguments) -> Result<Vec<Cell>, String> {
                 continue;
             }
             let name = row.name();
-            let cell = play(name, player, placement.as_mut(), &behaviours, &|failure| {
+            let cell = play(name, player, placement.as_mut(), behaviours, &|failure| {
                 eprintln!("{name}: {failure}");
             });
             eprintln!("{} {}: {:.1} s", cell.front_end, cell.placement, cell.took.as_secs_f64());
             cells.push(cell);
         }
     }
-    Ok(cells)
+    cells
 }
 
 /// A row of the table.

@@ -213,7 +213,11 @@ impl Lease {
 
 /// # Errors
 /// It could not be sent.
-fn begin(lease: quintet::Lease, results: &[Tuple], expiry: Option<Duration>) -> Result<Acknowledgement, Error> {
+fn begin(
+    lease: quintet::Lease,
+    results: &[Tuple],
+    expiry: Option<Duration>,
+) -> Result<Acknowledgement, Error> {
     match expiry {
         Some(expires_in) => lease.begin_acknowledge_for(results, expires_in),
         None => lease.begin_acknowledge(results),

@@ -16,7 +16,18 @@ impl Companion {
     /// # Errors
     /// The system refused.
     pub(crate) fn start(arguments: impl IntoIterator<Item = OsString>) -> Result<Companion, Error> {
-        Self::start_with(arguments, Stdio::null())
+        Self::start_with(arguments, [], Stdio::null())
+    }
+
+    /// The same, with these variables besides its own.
+    ///
+    /// # Errors
+    /// The system refused.
+    pub(crate) fn start_in(
+        arguments: impl IntoIterator<Item = OsString>,
+        environment: impl IntoIterator<Item = (&'static str, OsString)>,
+    ) -> Result<Companion, Error> {
+        Self::start_with(arguments, environment, Stdio::null())
     }
 
     /// The same, and listens to it.
@@ -24,13 +35,17 @@ impl Companion {
     /// # Errors
     /// The system refused.
     pub(crate) fn start_listening(arguments: impl IntoIterator<Item = OsString>) -> Result<Companion, Error> {
-        Self::start_with(arguments, Stdio::piped())
+        Self::start_with(arguments, [], Stdio::piped())
     }
 
-    fn start_with(arguments: impl IntoIterator<Item = OsString>, input: Stdio) -> Result<Companion, Error> {
+    fn start_with(
+        arguments: impl IntoIterator<Item = OsString>,
+        environment: impl IntoIterator<Item = (&'static str, OsString)>,
+        input: Stdio,
+    ) -> Result<Companion, Error> {
         let this = std::env::current_exe().map_err(refused("find this program"))?;
         let mut command = supervised(this)?;
-        command.args(arguments).stdin(input).stdout(Stdio::piped());
+        command.args(arguments).envs(environment).stdin(input).stdout(Stdio::piped());
         command.spawn().map(Companion).map_err(refused("start another process of this program"))
     }
 

@@ -3,10 +3,12 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `isotach/philosophers.rs` | the demo: philosophers, whose forks are shared variables |
+//! | `isotach/places.rs` | the machines on which philosophers are started |
 //! | `isotach/side.rs` | one philosopher, a process |
 //! | `isotach/told.rs` | what a philosopher tells |
 
 mod philosophers;
+mod places;
 mod side;
 mod told;
 
@@ -26,7 +28,9 @@ pub(crate) struct Arguments {
 #[derive(Subcommand)]
 enum Action {
     /// Show isochrons at work
-    #[command(after_help = "Example:\n  quintet isotach demo philosophers -n 5")]
+    #[command(
+        after_help = "Examples:\n  quintet isotach demo philosophers -n 5\n  quintet isotach demo philosophers -n 5 --hosts a,b,c --kill-one"
+    )]
     Demo(Demo),
 }
 

@@ -16,6 +16,7 @@
 //! | `run/launch.rs`, `run/child.rs` | how children are started; one child |
 //! | `run/elsewhere.rs` | `--hosts`: what is prepared for it |
 //! | `run/cluster.rs`, `run/hosts.rs`, `run/machine.rs` | the cluster; which machines of it; one of them |
+//! | `run/companions.rs` | processes of this program there, for commands that start some besides jobs |
 //! | `run/managers.rs` | managers of the space on other machines |
 //! | `run/sight.rs` | who of the cluster is in, and who is silent |
 //! | `run/slurm.rs` | the machines of an allocation of Slurm |
@@ -28,6 +29,7 @@
 
 mod child;
 mod cluster;
+mod companions;
 mod counts;
 mod display;
 mod elsewhere;
@@ -48,6 +50,8 @@ mod slurm;
 mod summary;
 mod trace;
 mod workers;
+
+pub(super) use companions::{Companions, There};
 
 use super::serve::{finish, recorder};
 use super::supervise_job;

@@ -10,6 +10,7 @@ pub(crate) mod lab;
 mod listening;
 mod managers;
 mod output;
+mod philosophers;
 mod redone;
 mod traced;
 mod where_allowed;

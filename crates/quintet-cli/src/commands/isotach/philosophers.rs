@@ -1,22 +1,18 @@
 //! The philosophers' table: starts them, shows how it goes, and checks in the end that all was done in one order.
 
+use super::places::{Places, Seat};
 use super::side::{FORK_BYTES, copies_of};
 use super::told;
-use crate::companion::Companion;
-use crate::connection::refused;
 use crate::interrupt::on_interrupt;
 use crate::output::{print_json, print_line};
 use clap::Args;
 use quintet::isotach::{Isonet, Run, Shape, Topology, View, Witnessed, check};
-use quintet::{Code, Error, NodeId, ServeConfig, Server, Variable};
+use quintet::{Code, Error, NodeId, Variable};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
-use std::os::unix::fs::DirBuilderExt;
-use std::path::PathBuf;
-use std::process::{ChildStdin, ExitCode};
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -29,6 +25,9 @@ pub(super) struct Arguments {
     /// How many philosophers, each a process
     #[arg(short = 'n', long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(2..=64))]
     number: u16,
+    /// Have them dine on these machines of the cluster to which this one belongs, in turn, with commas between their names; their agents start them. This machine needs a token that allowed run
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    hosts: Vec<String>,
     /// For how long they dine; ctrl-C ends it before
     #[arg(long, value_name = "S", default_value_t = 3.0, value_parser = seconds)]
     seconds: f64,
@@ -90,12 +89,13 @@ struct Heard {
     views: BTreeMap<View, String>,
 }
 
-/// Their processes, and their inputs.
-type Philosophers = BTreeMap<u16, (Companion, Option<ChildStdin>)>;
+type Philosophers = BTreeMap<u16, Seat>;
 
-/// The processes of the philosophers. They end when their input does.
+/// The processes of the philosophers. They end when the dinner is over.
 struct Table {
     philosophers: Philosophers,
+    places: Places,
+    tell: Sender<Event>,
     events: Receiver<Event>,
     heard: Heard,
     is_shown: bool,
@@ -103,19 +103,16 @@ struct Table {
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let loss = arguments.loss()?;
-    let folder = Folder::new()?;
-    let server = Server::start(&folder.0.join("space"), &ServeConfig::default())?;
+    let places = Places::prepare(&arguments.hosts, arguments.number, arguments.json)?;
     let (tell, events) = channel();
     let enough = tell.clone();
     // Who does not listen any more has ended.
     on_interrupt(move |_| drop(enough.send(Event::Enough)))?;
-    let philosophers = (0..arguments.number).map(|member| {
-        let at = server.addresses()[0].to_string();
-        Ok((member, start(member, arguments, &at, (&tell, false))?))
-    });
-    let philosophers = philosophers.collect::<Result<_, Error>>()?;
     let is_shown = !arguments.json;
-    let mut table = Table { philosophers, events, heard: Heard::default(), is_shown };
+    let heard = Heard::default();
+    let mut table = Table { philosophers: BTreeMap::new(), places, tell, events, heard, is_shown };
+    table.show_machines(arguments.number)?;
+    (0..arguments.number).try_for_each(|member| table.seat(member, arguments, false))?;
     let time = Duration::from_secs_f64(arguments.seconds);
     let Some(loss) = loss else {
         table.dine(time)?;
@@ -126,8 +123,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let told = table.lose(loss)?;
     if arguments.come_back {
         table.wait_for_end_of(loss.member)?;
-        let at = server.addresses()[0].to_string();
-        table.philosophers.insert(loss.member, start(loss.member, arguments, &at, (&tell, true))?);
+        table.seat(loss.member, arguments, true)?;
     }
     table.dine(time / 2)?;
     table.end()?;
@@ -153,33 +149,6 @@ impl Arguments {
         let text = format!("there is no philosopher {member} to be lost: they are numbered from 0");
         Err(Error::new(Code::BadValue, text))
     }
-}
-
-fn start(
-    member: u16,
-    arguments: &Arguments,
-    at: &str,
-    (tell, comes_back): (&Sender<Event>, bool),
-) -> Result<(Companion, Option<ChildStdin>), Error> {
-    let (number, of, silence) =
-        (member.to_string(), arguments.number.to_string(), arguments.silence.to_string());
-    let words = ["philosopher", "--at", at, "--member", &number, "--of", &of, "--silence", &silence];
-    let rejoin = comes_back.then_some("--rejoin");
-    let mut companion = Companion::start_listening(words.into_iter().chain(rejoin).map(OsString::from))?;
-    let output = companion.output().expect("it is given once");
-    let tell = tell.clone();
-    std::thread::spawn(move || {
-        for line in BufReader::new(output).lines().map_while(Result::ok) {
-            let line = serde_json::from_str(&line).unwrap_or(Value::Null);
-            if tell.send(Event::Told(member, line)).is_err() {
-                return;
-            }
-        }
-        // The table may have been left.
-        let _ = tell.send(Event::Ended(member));
-    });
-    let input = companion.input();
-    Ok((companion, input))
 }
 
 impl Heard {
@@ -219,6 +188,28 @@ impl Heard {
 }
 
 impl Table {
+    /// Starts one, and listens to it.
+    fn seat(&mut self, member: u16, arguments: &Arguments, comes_back: bool) -> Result<(), Error> {
+        let (number, of, silence) =
+            (member.to_string(), arguments.number.to_string(), arguments.silence.to_string());
+        let words = ["philosopher", "--member", &number, "--of", &of, "--silence", &silence];
+        let words = words.into_iter().chain(comes_back.then_some("--rejoin")).map(str::to_owned);
+        let (seat, said) = self.places.start(member, words.collect())?;
+        self.philosophers.insert(member, seat);
+        let tell = self.tell.clone();
+        std::thread::spawn(move || {
+            for line in BufReader::new(said).lines().map_while(Result::ok) {
+                let line = serde_json::from_str(&line).unwrap_or(Value::Null);
+                if tell.send(Event::Told(member, line)).is_err() {
+                    return;
+                }
+            }
+            // The table may have been left.
+            let _ = tell.send(Event::Ended(member));
+        });
+        Ok(())
+    }
+
     /// Looks on for a time, or until somebody has had enough, or a philosopher cannot go on.
     fn dine(&mut self, time: Duration) -> Result<(), Error> {
         let mut end = None;
@@ -244,6 +235,15 @@ impl Table {
                 shown = Instant::now();
                 self.show()?;
             }
+        }
+    }
+
+    fn show_machines(&self, number: u16) -> Result<(), Error> {
+        match self.places.names(number).filter(|_| self.is_shown) {
+            Some(names) => {
+                print_line(format_args!("philosophers 0 to {}: on {}", number - 1, names.join(" "))).map(drop)
+            }
+            None => Ok(()),
         }
     }
 
@@ -273,7 +273,7 @@ impl Table {
     }
 
     fn wait_for_ends(&mut self) -> Result<(), Error> {
-        self.philosophers.values_mut().for_each(|(_, input)| drop(input.take()));
+        self.places.end_dinner()?;
         while !self.philosophers.keys().all(|member| self.heard.gone.contains(member)) {
             let Ok(event) = self.events.recv() else { break };
             self.take(event)?;
@@ -306,7 +306,7 @@ impl Table {
         });
         if arguments.json {
             let object = json!({
-                "philosophers": arguments.number, "meals": meals, "isochrons": isochrons, "pulse": self.heard.pulse, "one_order": true,
+                "philosophers": arguments.number, "machines": self.places.names(arguments.number), "meals": meals, "isochrons": isochrons, "pulse": self.heard.pulse, "one_order": true,
                 "lost": lost.as_ref().map(|lost| lost.loss.member), "stall_ms": lost.as_ref().map(|lost| lost.stall_ms),
                 "meals_after": lost.as_ref().map(|lost| lost.meals), "told": lost.as_ref().and_then(|lost| lost.told.as_deref()),
                 "repaired": self.heard.repaired, "meals_back": lost.as_ref().and_then(|lost| lost.back),
@@ -336,18 +336,14 @@ impl Table {
 
     /// Kills one, or stops it, and waits until all others go on. Who was stopped goes on then: what it is told.
     fn lose(&mut self, loss: Loss) -> Result<Option<String>, Error> {
-        let Some((companion, input)) = self.philosophers.remove(&loss.member) else { return Ok(None) };
-        if !loss.is_stopped {
-            drop(companion);
-            return self
-                .hear_until(|heard, left| left.keys().all(|member| heard.went_on.contains_key(member)))
-                .map(|()| None);
-        }
-        companion.signal(Signal::STOP)?;
+        let Some(seat) = self.philosophers.remove(&loss.member) else { return Ok(None) };
+        seat.signal(if loss.is_stopped { Signal::STOP } else { Signal::KILL })?;
         self.hear_until(|heard, left| left.keys().all(|member| heard.went_on.contains_key(member)))?;
-        companion.signal(Signal::CONT)?;
+        if !loss.is_stopped {
+            return Ok(None);
+        }
+        seat.signal(Signal::CONT)?;
         self.hear_until(|heard, _| heard.halted.contains_key(&loss.member))?;
-        drop(input);
         Ok(self.heard.halted.remove(&loss.member))
     }
 
@@ -422,22 +418,4 @@ fn views(number: u16, told: &BTreeMap<View, String>) -> Result<BTreeMap<View, Ar
     let mut views = later.collect::<Result<BTreeMap<_, _>, Error>>()?;
     views.insert(View(1), Arc::new(isonet));
     Ok(views)
-}
-
-/// A folder for this user alone, removed when dropped.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Result<Folder, Error> {
-        let path = std::env::temp_dir().join(format!("quintet-philosophers-{}", std::process::id()));
-        std::fs::DirBuilder::new().mode(0o700).create(&path).map_err(refused("make a folder"))?;
-        Ok(Folder(path))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // What is left there is nobody's.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }

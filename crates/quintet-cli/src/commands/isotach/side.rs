@@ -1,11 +1,11 @@
-//! One philosopher: says how it goes as a JSON object a line, and ends with its input.
+//! One philosopher: says how it goes as a JSON object a line, and ends when that is told in the space.
 
 use super::told;
 use crate::connection::refused;
 use clap::Args;
-use quintet::{Cause, Code, Error, Executed, Isonet, IsonetCause, Lab, LinkAddress, Variable};
+use quintet::{Cause, Code, Error, Executed, Isonet, IsonetCause, Lab, Space, Variable, template};
 use serde_json::{Value, json};
-use std::io::{Write, stdin, stdout};
+use std::io::{Write, stdout};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,14 +19,11 @@ const TABLE: &str = "philosophers";
 const BETWEEN_WORDS: Duration = Duration::from_millis(100);
 /// How long a philosopher thinks.
 const THOUGHT: Duration = Duration::from_millis(1);
-/// How long the space counts on a process that it does not hear.
-const LEASE: Duration = Duration::from_secs(10);
+/// Is in the space once all are to end.
+pub(super) const IS_OVER: &str = "the dinner is over";
 
 #[derive(Args)]
 pub(crate) struct SideArguments {
-    /// Find the others here
-    #[arg(long)]
-    at: LinkAddress,
     /// Which philosopher
     #[arg(long)]
     member: u16,
@@ -52,9 +49,10 @@ pub(crate) fn copies_of(fork: u16, of: u16) -> [u16; 2] {
 }
 
 impl SideArguments {
-    /// Thinks and eats until the input ends.
+    /// Thinks and eats until the dinner is over, with the others that are where the environment says that the space is.
     pub(crate) fn run(&self) -> Result<ExitCode, Error> {
-        let (lab, is_over) = (Lab::connect(self.at.clone(), 0, LEASE)?, ends_with_input());
+        let lab = Lab::from_environment()?;
+        let is_over = is_over(lab.space());
         let silence = Duration::try_from_secs_f64(self.silence)
             .map_err(|error| Error::new(Code::BadValue, format!("--silence: {error}")))?;
         let builder = lab.isochrons(TABLE).member(self.member, self.of).silence_limit(silence).keep_witness();
@@ -171,13 +169,13 @@ fn say(line: &Value) -> Result<(), Error> {
     writeln!(out, "{line}").and_then(|()| out.flush()).map_err(refused("say how a philosopher does"))
 }
 
-/// Becomes true when whoever started this process wants it to end.
-fn ends_with_input() -> Arc<AtomicBool> {
+/// Becomes true when the dinner is over.
+fn is_over(space: Space) -> Arc<AtomicBool> {
     let is_over = Arc::new(AtomicBool::new(false));
     let told = Arc::clone(&is_over);
     std::thread::spawn(move || {
-        // However the input ends: nobody is left who wants more.
-        let _ = std::io::copy(&mut stdin().lock(), &mut std::io::sink());
+        // Where the space is lost, nobody is left who wants more.
+        let _ = space.read(&template![IS_OVER]);
         told.store(true, Ordering::Release);
     });
     is_over

@@ -69,6 +69,14 @@ impl Cluster {
         LinkAddress::Tls { host: host(&self.own.address).to_owned(), port, credentials: None }
     }
 
+    /// Where the others reach what listens at this address of this machine.
+    pub(super) fn reached_at(&self, address: &LinkAddress) -> LinkAddress {
+        match address {
+            LinkAddress::Tls { port, .. } => self.reached(*port),
+            _ => address.clone(),
+        }
+    }
+
     /// Where what listens at such a port of another machine is reached.
     ///
     /// # Errors

@@ -81,10 +81,8 @@ impl Elsewhere {
 
     /// Where workers on other machines reach the space: at the last of its addresses, if there are any.
     pub(super) fn address(&self, addresses: &[LinkAddress]) -> LinkAddress {
-        match (&self.cluster, &addresses[addresses.len() - 1]) {
-            (Some(cluster), LinkAddress::Tls { port, .. }) => cluster.reached(*port),
-            (_, address) => address.clone(),
-        }
+        let last = &addresses[addresses.len() - 1];
+        self.cluster.as_ref().map_or_else(|| last.clone(), |cluster| cluster.reached_at(last))
     }
 }
 

@@ -27,7 +27,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// Where a process of a job can be reached by those on other machines, as `tls:HOST:0`: members of isonets listen there.
-const LISTEN_VARIABLE: &str = "QUINTET_LISTEN";
+pub(super) const LISTEN_VARIABLE: &str = "QUINTET_LISTEN";
 /// How long a worker waits for a machine that has room for it.
 const BUSY_LIMIT: Duration = Duration::from_secs(20);
 

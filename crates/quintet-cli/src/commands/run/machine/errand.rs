@@ -59,7 +59,10 @@ impl Machine {
         outcome.map(|()| folder)
     }
 
-    pub(super) fn begin(self: &Arc<Self>, start: Start) -> Result<(u64, PathBuf, Receiver<What>), String> {
+    pub(in super::super) fn begin(
+        self: &Arc<Self>,
+        start: Start,
+    ) -> Result<(u64, PathBuf, Receiver<What>), String> {
         let request = Request::Start { job: self.job, start: Box::new(start) };
         // Held until it is known, as for workers.
         let mut errands = self.errands.lock();

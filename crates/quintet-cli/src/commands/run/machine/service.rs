@@ -32,7 +32,12 @@ impl Machine {
 
     /// Ends a program that serves.
     pub(in super::super) fn stop(&self, process: u64) {
-        let signal = u8::try_from(Signal::TERM.as_raw()).unwrap_or_default();
+        self.signal(process, Signal::TERM);
+    }
+
+    /// Sends a program there, and what it has started, a signal.
+    pub(in super::super) fn signal(&self, process: u64, signal: Signal) {
+        let signal = u8::try_from(signal.as_raw()).unwrap_or_default();
         self.client.tell_launcher(&Request::Signal { process, signal, to_group: true });
     }
 }

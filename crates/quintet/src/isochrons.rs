@@ -18,7 +18,7 @@ pub use host::Isonet;
 pub use isochron::{Executed, Isochron, PendingIsochron};
 pub use maker::IsochronMaker;
 pub use plain::{PendingPlain, PlainReceived};
-pub use views::PresentView;
+pub use views::{LossCause, Lost, PresentView};
 
 use crate::stack::IsotachConfig;
 use crate::{Code, Error, Job, Lab, LinkAddress, LinkConfig, Recorder, job, life};
@@ -338,3 +338,6 @@ fn shared(
 }
 
 const _: () = assert!(MAX_VALUE_BYTES == 4096, "as the documents say");
+
+#[cfg(test)]
+mod tests;

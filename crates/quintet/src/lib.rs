@@ -87,8 +87,8 @@ pub use events::to_standard_error;
 pub use group::Group;
 pub use identity::{identified, identity};
 pub use isochrons::{
-    Executed, Isochron, IsochronMaker, Isonet, IsonetBuilder, MAX_MEMBERS, PendingIsochron, PendingPlain,
-    PlainReceived, PresentView, Received,
+    Executed, Isochron, IsochronMaker, Isonet, IsonetBuilder, LossCause, Lost, MAX_MEMBERS, PendingIsochron,
+    PendingPlain, PlainReceived, PresentView, Received,
 };
 pub use job::Job;
 pub use kept_spaces::{KeptSpace, KeptSpaces};

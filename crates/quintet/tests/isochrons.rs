@@ -314,7 +314,8 @@ fn who_leaves_before_the_others_is_missed_and_the_others_go_on() {
     drop(left);
     for _ in 0..2 {
         let (_, view) = views.recv_timeout(LONG).expect("the next view begins");
-        assert_eq!((view.view, view.members), (View(2), vec![0, 1]));
+        assert_eq!(view.to_string(), "view 2 (without member 2, which has ended or cannot be reached)");
+        assert_eq!((view.view, view.members, view.lost.len()), (View(2), vec![0, 1], 1));
     }
     write(&members[1], X, 4);
     assert_eq!((read(&members[0], X), members[0].view().members), (4, vec![0, 1]));

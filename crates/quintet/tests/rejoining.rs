@@ -203,6 +203,8 @@ fn what_was_for_all_and_is_not_any_more_is_not_executed_when_somebody_has_come_b
     wait_for_view(first, &[0, 1, 2]);
     let error = for_all.execute().unwrap_err();
     assert_eq!(error.cause(), &Cause::Isonet(IsonetCause::ViewChanged), "{error}");
+    assert!(error.text().starts_with("view 3 (with who has come back: 1) began"), "{error}");
+    assert_eq!((first.view().lost, first.view().back), (vec![], vec![1]));
     of_values.execute().unwrap();
     assert_eq!(read(&back, AT_TWO), [2], "what has no message is for all copies that there are");
     assert!(books.iter().all(|book| book.lock().unwrap().is_empty()));

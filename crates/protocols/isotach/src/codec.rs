@@ -9,7 +9,7 @@
 //! | [`REFUSED`] | 2 | node, program | a [`Refusal`] |
 //! | [`PLAIN`] | 3 | program, node; node, node; node, program | node u16 (program to node: to whom; else: from whom), handler u32, the bytes; answered by `SENT` under its token |
 //! | [`DELIVERED`] | 4 | node, program | place, sender u16, rank u64, handler u32, the bytes |
-//! | [`HALTED`] | 5 | node, program | view u32, a [`Halt`] |
+//! | [`HALTED`] | 5 | node, program | view u32, a [`Halt`]: of each node that is missed in the view |
 //!
 //! Between nodes and token managers:
 //!
@@ -38,7 +38,7 @@
 //!
 //! Operations are counted (u16). Each is a tag u8 and: 0 message, to u16, handler u32, bytes (length u32); 1 read, variable u32; 2 write, variable u32,
 //! value (length u32); 3 reservation, variable u32; 4 value of a reserved place, as a write. Values are counted (u16): tag u8, 0 and the value
-//! (length u32), or 1: aborted. A ballot is round u32, node u16; a topology its text (length u32), and in `AGREE`, and in a `NEXT_VIEW` for a node where there are any,
+//! (length u32), or 1: aborted. A ballot is round u32, node u16; a topology its text (length u32), and in `AGREE`, and in a `NEXT_VIEW` for a node and `AGREED` where there are any,
 //! who has joined, counted (u16): node u16, the first view with it u32, life u64. A copy is variable u32, tag u8: 0 and a value (length u32), 1 and who has reserved its place u16,
 //! or 2: aborted; and who else has reserved one, counted (u16), each u16; nodes are counted (u16), each u16. Receivers are counted (u16), ascending, each u16. A stamp is view u32, pulse u64, sender u16, rank u64; a place is a stamp
 //! and how far behind it u32.

@@ -55,6 +55,8 @@ pub struct Node {
     joins: Joins,
     /// Why nothing is executed any more in this view.
     halt: Option<Halt>,
+    /// Who is missed in this view, as the program was told.
+    missed: BTreeMap<NodeId, HaltCause>,
     /// Who broke the protocol in this view, and is heard no more.
     cut_off: BTreeSet<Address>,
     /// Who cannot be reached.
@@ -140,6 +142,7 @@ impl Node {
             fence: Fence::new(config.view, seeded!(config, StaleView)),
             joins: Joins::new(config.isonet.clone(), config.joins.is_some()),
             halt: None,
+            missed: BTreeMap::new(),
             cut_off: BTreeSet::new(),
             gone: BTreeSet::new(),
             agreement: config.managers_from.map(|from| {
@@ -287,13 +290,14 @@ impl Node {
         Ok(())
     }
 
-    /// Executes nothing any more in this view, and tells the program why. What the others of the view still say is taken: some of them may have executed it.
-    /// What becomes of isochrons that have not completed the next view decides.
+    /// Executes nothing any more in this view, and tells the program why, of each node for which that is so. What the others of the view still say is taken: some of them may have
+    /// executed it. What becomes of isochrons that have not completed the next view decides.
     fn stop(&mut self, halt: Halt) {
-        if self.halt.is_some() {
+        if self.missed.get(&halt.node).is_some_and(|known| *known >= halt.cause) {
             return;
         }
-        self.halt = Some(halt);
+        self.missed.insert(halt.node, halt.cause);
+        self.halt.get_or_insert(halt);
         let halted = Halted { view: self.fence.view, halt };
         self.outgoing.tell(HALTED, Token(0), encode_to_vec(&halted));
     }

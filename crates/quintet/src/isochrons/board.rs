@@ -1,10 +1,10 @@
 //! What the thread that executes isochrons has come to, for those who wait for it.
 
-use super::error::{of_refusal, would_wait_for_itself};
+use super::error::would_wait_for_itself;
 use crate::{Code, Error};
 use quintet_contract::{Address, Token};
+use quintet_isotach::Witnessed;
 use quintet_isotach::codec::Completed;
-use quintet_isotach::{Refusal, Witnessed};
 use quintet_link::Maker;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -13,7 +13,7 @@ use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
 /// What became of an isochron, or of a plain message.
-pub(super) type Answer = Result<Done, Refusal>;
+pub(super) type Answer = Result<Done, Error>;
 
 /// What was asked is done.
 #[derive(Debug)]
@@ -250,10 +250,7 @@ impl Board {
             return Some(Err(would_wait_for_itself()));
         }
         let outcome = |state: &mut State| match state.asked.get(&token) {
-            Some(Some(_)) => {
-                let answer = state.asked.remove(&token).flatten()?;
-                Some(answer.map_err(|refusal| of_refusal(&refusal)))
-            }
+            Some(Some(_)) => state.asked.remove(&token).flatten(),
             Some(None) => {
                 let end = state.ended.clone()?;
                 state.asked.remove(&token);

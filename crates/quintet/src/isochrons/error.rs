@@ -23,22 +23,23 @@ pub(super) fn of_refusal(refusal: &Refusal) -> Error {
             );
             Error::new(Cause::Isonet(IsonetCause::Minority), text)
         }
-        Refusal::ViewChanged(view) => {
-            let text = format!(
-                "view {} began before the isochron was executed, which nobody in it has done: begin it again",
-                view.0
-            );
-            Error::new(Cause::Isonet(IsonetCause::ViewChanged), text)
-        }
+        Refusal::ViewChanged(view) => view_changed(&format_args!("view {}", view.0)),
         Refusal::LeftBehind(view) => {
             let text = format!(
-                "the others went on to view {} without this member, which they could not reach: it has stopped; start it anew in another isonet",
+                "the others went on to view {} without this member, which they could not reach, or which broke the protocol: it has stopped; start it anew",
                 view.0
             );
             Error::new(Cause::Isonet(IsonetCause::LeftBehind), text)
         }
         Refusal::LacksPart { .. } => Error::new(Cause::Isonet(IsonetCause::LacksPart), refusal.to_string()),
     }
+}
+
+/// What began in place of an isochron's view, before it was executed.
+pub(super) fn view_changed(view: &dyn core::fmt::Display) -> Error {
+    let text =
+        format!("{view} began before the isochron was executed, which nobody in it has done: begin it again");
+    Error::new(Cause::Isonet(IsonetCause::ViewChanged), text)
 }
 
 /// Why a view has stopped.

@@ -1,7 +1,6 @@
 //! The handlers of a member, and what they are given: messages of isochrons here, plain ones in [`plain`](super::plain).
 
 use super::board::{Board, Done};
-use super::error::of_refusal;
 use super::host::Core;
 use super::isochron::Isochron;
 use super::maker::IsochronMaker;
@@ -11,8 +10,8 @@ use super::views::PresentView;
 use crate::{Code, Error};
 use quintet_contract::{Frame, Input, Outbox, Protocol, Time};
 use quintet_isotach::codec::{
-    AGREED, BEGUN, COMPLETED, Completed, DELIVERED, Delivered, ENDED, LEFT, NextMembers, PLAIN,
-    PROGRAM_STATE, Plain, ProgramState, REFUSED, SENT, TAKE_STATE,
+    AGREED, BEGUN, COMPLETED, Completed, DELIVERED, Delivered, ENDED, HALTED, Halted, LEFT, NextMembers,
+    PLAIN, PROGRAM_STATE, Plain, ProgramState, REFUSED, SENT, TAKE_STATE,
 };
 use quintet_isotach::{Place, Refusal, Topology, View};
 use quintet_wire::{Decode, DecodeError};
@@ -88,10 +87,14 @@ impl Callers {
             COMPLETED => {
                 self.board().answered(frame.token, Ok(Done::Executed(Completed::decode_all(frame.body)?)))
             }
-            REFUSED => self.board().answered(frame.token, Err(Refusal::decode_all(frame.body)?)),
-            AGREED => self.agreed(&NextMembers::decode_all(frame.body)?),
+            REFUSED => {
+                let why = self.core.refusal(&Refusal::decode_all(frame.body)?);
+                self.board().answered(frame.token, Err(why));
+            }
+            HALTED => self.core.views.miss(Halted::decode_all(frame.body)?.halt),
+            AGREED => self.agreed(NextMembers::decode_all(frame.body)?),
             BEGUN => self.begun(frame.body),
-            ENDED => self.core.leave(of_refusal(&Refusal::decode_all(frame.body)?)),
+            ENDED => self.core.leave(self.core.refusal(&Refusal::decode_all(frame.body)?)),
             LEFT => self.board().all_leave(),
             SENT => self.board().answered(frame.token, Ok(Done::Arrived)),
             PLAIN => self.deliver_plain(&Plain::decode_all(frame.body)?),
@@ -107,9 +110,9 @@ impl Callers {
     }
 
     /// The next view is agreed on.
-    fn agreed(&self, NextMembers { next, .. }: &NextMembers<'_>) {
+    fn agreed(&self, NextMembers { next, newcomers }: NextMembers<'_>) {
         let topology = Topology::parse(next.topology).expect("this member's own node has written it");
-        self.core.note_view(next.view, topology);
+        self.core.note_view(next.view, topology, newcomers);
     }
 
     /// Somebody comes back with this view, with the state that this program has now.

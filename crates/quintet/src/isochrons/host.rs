@@ -53,6 +53,10 @@ impl Core {
         if self.board.is_inherited() { self.views.first() } else { self.views.present() }
     }
 
+    pub(super) fn present_view(&self) -> PresentView {
+        if self.board.is_inherited() { self.views.first_view() } else { self.views.present_view() }
+    }
+
     /// Ends this member by itself.
     pub(super) fn leave(&self, why: Error) {
         if self.board.is_inherited() {
@@ -132,7 +136,7 @@ impl Isonet {
     /// The present view: which members are left.
     #[must_use]
     pub fn view(&self) -> PresentView {
-        PresentView::of(&self.host.core.present())
+        self.host.core.present_view()
     }
 
     /// What the variables and members of the present view are, for [`check`](crate::isotach::check).

@@ -1,7 +1,7 @@
 //! One isochron: put together, begun, waited for.
 
 use super::board::Done;
-use super::error::{of_misuse, of_refusal};
+use super::error::of_misuse;
 use super::host::Core;
 use crate::{Bytes, Code, Error};
 use quintet_contract::{NodeId, OwnedFrame, Token};
@@ -233,7 +233,7 @@ impl PendingIsochron {
         // What was right in the view in which it was said may not be in the next one.
         let answer = answer.map_err(|error| match self.core.present().0 {
             now if now != self.view && error.code() == Code::BadValue => {
-                of_refusal(&Refusal::ViewChanged(now))
+                self.core.refusal(&Refusal::ViewChanged(now))
             }
             _ => error,
         });

@@ -84,8 +84,8 @@ pub struct Halt {
     pub cause: HaltCause,
 }
 
-/// What became of who makes a node halt.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// What became of who makes a node halt: the later one says more.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum HaltCause {
     /// It cannot be reached any more.
     Gone,

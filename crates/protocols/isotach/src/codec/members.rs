@@ -8,7 +8,7 @@ use crate::topology::Topology;
 use quintet_contract::NodeId;
 use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
 
-/// The body of [`NEXT_VIEW`](super::NEXT_VIEW) where it is for a node: [`NextView`], and behind it who has joined, if anybody has.
+/// The body of [`NEXT_VIEW`](super::NEXT_VIEW) where it is for a node, and of [`AGREED`](super::AGREED): [`NextView`], and behind it who has joined, if anybody has.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NextMembers<'a> {
     /// The view, and its topology.

@@ -2,7 +2,9 @@
 
 use super::{Broken, Node};
 use crate::agreement::{Agreement, Outcome};
-use crate::codec::{AGREE, AGREED, Agree, AgreeStep, BEGUN, ENDED, Halt, HaltCause, LEFT, NextView, Refusal};
+use crate::codec::{
+    AGREE, AGREED, Agree, AgreeStep, BEGUN, ENDED, Halt, HaltCause, LEFT, NextMembers, NextView, Refusal,
+};
 use crate::limits::MAX_UNEXECUTED;
 use crate::logical_time::View;
 use crate::members::Members;
@@ -109,7 +111,9 @@ impl Node {
             return;
         }
         let text = members.topology().to_text();
-        self.outgoing.tell(AGREED, Token(0), encode_to_vec(&NextView { view, topology: &text }));
+        let newcomers = members.newcomers().clone();
+        let next = NextMembers { next: NextView { view, topology: &text }, newcomers };
+        self.outgoing.tell(AGREED, Token(0), encode_to_vec(&next));
         self.change = Some(self.way_to(Token(0), view, members));
         self.gather();
     }

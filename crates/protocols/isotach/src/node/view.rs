@@ -60,6 +60,7 @@ impl Node {
         (self.shared, self.passed, self.last_marker, self.halt) = (None, None, None, None);
         (self.asked, self.is_frozen, self.left) = (None, false, Left::default());
         self.told.clear();
+        self.missed.clear();
         self.cut_off.clear();
         self.to_announce.clear();
         self.behind.clear();
@@ -95,9 +96,8 @@ impl Node {
         let manager = self.outgoing.manager();
         let topology = self.config.isonet.topology();
         self.gone.retain(|peer| *peer == manager || topology.switch_of(peer.node).is_some());
-        if let Some(peer) = self.gone.first().copied() {
-            self.stop(Halt { node: peer.node, cause: HaltCause::Gone });
-        }
+        let gone: Vec<NodeId> = self.gone.iter().map(|peer| peer.node).collect();
+        gone.into_iter().for_each(|node| self.stop(Halt { node, cause: HaltCause::Gone }));
     }
 
     /// Tells the program which of its isochrons were executed and which not. Places that those would have reserved are not, and those that they would have given a value still

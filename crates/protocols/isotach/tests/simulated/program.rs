@@ -3,8 +3,8 @@
 use super::state::State;
 use quintet_contract::{Bytes, Frame, NodeId, Random, Token};
 use quintet_isotach::codec::{
-    AGREED, BEGUN, COMPLETED, Completed, DELIVERED, Delivered, ENDED, HALTED, INSTALLED, LEFT, NextView,
-    PLAIN, PROGRAM_STATE, Plain, ProgramState, REFUSED, SENT, SUBMIT, TAKE_STATE,
+    AGREED, BEGUN, COMPLETED, Completed, DELIVERED, Delivered, ENDED, HALTED, INSTALLED, LEFT, NextMembers,
+    NextView, PLAIN, PROGRAM_STATE, Plain, ProgramState, REFUSED, SENT, SUBMIT, TAKE_STATE,
 };
 use quintet_isotach::{Composer, Isonet, Operation, Place, Rank, Refusal, Topology, Variable, View};
 use quintet_wire::{Decode, encode_to_vec};
@@ -203,7 +203,8 @@ impl Program {
                 Ok(())
             }
             AGREED => {
-                let NextView { view, topology } = NextView::decode_all(frame.body).map_err(said)?;
+                let NextMembers { next: NextView { view, topology }, .. } =
+                    NextMembers::decode_all(frame.body).map_err(said)?;
                 let first = views.first_key_value().expect("there is one").1;
                 let isonet = Arc::new(first.among(Topology::parse(topology).expect("it is a tree")));
                 self.agreed.push((view, topology.to_owned()));

@@ -223,7 +223,7 @@ impl Member {
     /// This member has stopped.
     pub(super) fn execute_at_all(&self) -> Result<View, Error> {
         loop {
-            let PresentView { view, members } = self.isonet.view();
+            let PresentView { view, members, .. } = self.isonet.view();
             let executed = self.isonet.isochron().and_then(|mut isochron| {
                 members.iter().try_for_each(|to| isochron.send(*to, SINK, vec![7; STALL_BYTES]))?;
                 isochron.execute()

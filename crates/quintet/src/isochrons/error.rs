@@ -19,7 +19,7 @@ pub(super) fn of_refusal(refusal: &Refusal) -> Error {
         Refusal::Halted(halt) => of_halt(*halt),
         Refusal::Minority { left, of, .. } => {
             let text = format!(
-                "{left} of the {of} members of the view can be reached from here: more than half of them go on, or half with the lowest; this member has stopped, and what was under way may have been executed"
+                "{left} of the {of} members of the view can be reached from here: more than half of them go on, or half with the one that has been there for longest; this member has stopped, and what was under way may have been executed"
             );
             Error::new(Cause::Isonet(IsonetCause::Minority), text)
         }

@@ -23,7 +23,7 @@ pub use views::{LossCause, Lost, PresentView};
 use crate::stack::IsotachConfig;
 use crate::{Code, Error, Job, Lab, LinkAddress, LinkConfig, Recorder, job, life};
 use host::{Host, Program};
-use links::{Links, Places};
+use links::{Links, Places, Returning};
 use meeting::Meeting;
 use quintet_contract::NodeId;
 use quintet_isotach::limits::MAX_VALUE_BYTES;
@@ -199,7 +199,7 @@ impl IsonetBuilder {
         self
     }
 
-    /// How the links are used. A member that ends on this machine is gone at once; one whose TCP or TLS link is cut, after [`LinkConfig::resume_window`], and one of which
+    /// How the links are used. A member that ends is gone at once, over TCP and TLS as its system refuses another link; one whose link is cut otherwise after [`LinkConfig::resume_window`], and one of which
     /// nothing is heard, which may be in a handler that computes for long, after [`LinkConfig::silence_limit`]. Without this: as the default, and a second for both.
     pub fn link(self, link: LinkConfig) -> Self {
         IsonetBuilder { link, ..self }
@@ -283,9 +283,11 @@ impl IsonetBuilder {
             None => meeting.hold(&shares, &places)?,
             Some(_) => meeting.find(&shares, &places)?,
         };
-        let doors = self.is_rejoinable.then(|| meeting.open(&shares, &places, met.cluster)).transpose()?;
+        let returning = Returning::default();
+        let open = || meeting.open(&shares, &places, met.cluster, &returning);
+        let doors = self.is_rejoinable.then(open).transpose()?;
         let links = Links { met, link: self.link, recorder: self.recorder, until };
-        Host::start(config, self.program, (places, doors), links)
+        Host::start(config, self.program, (places, doors, returning), links)
     }
 }
 

@@ -4,11 +4,11 @@
 
 use quintet::isotach::{Run, View, check};
 use quintet::{
-    Cause, Code, Error, Isonet, IsonetBuilder, IsonetCause, Lab, LinkAddress, NodeId, Recorder, ServeConfig,
-    Server, Variable, stack,
+    Cause, Code, Error, Isonet, IsonetBuilder, IsonetCause, Lab, LinkAddress, LinkConfig, NodeId, Recorder,
+    ServeConfig, Server, Variable, stack,
 };
 use quintet_simulate::replay;
-use quintet_testbed::{Program, TempDir, argument};
+use quintet_testbed::{Child, Program, TempDir, argument};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::Path;
@@ -401,15 +401,19 @@ fn members_and_their_token_manager_replay_also_over_tcp() {
     assert!(replayed.steps > 60, "{replayed:?}");
 }
 
-/// What a process of the next test does: it joins, counts in a variable of all, says which views begin, and closes when it is told to.
+/// What a process of the next tests does: it joins, counts in a variable of all, and says which views begin.
 fn count_through_views(argument: &str) -> ! {
-    let (me, space) = argument.split_once(' ').unwrap();
+    let [me, of, space, address] = argument.split(' ').collect::<Vec<_>>()[..] else { panic!("{argument}") };
     let lab = Lab::connect(Path::new(space), 0, LONG).unwrap();
     let tell = |view: &quintet::PresentView| println!("view of {:?}.", view.members);
     // None is missed that waits for a processor.
-    let builder =
-        lab.isochrons("processes").member(me.parse().unwrap(), 5).variable(X, 8).silence_limit(LONG);
-    let member = builder.on_view(tell).join().unwrap();
+    let link = LinkConfig { silence_limit: LONG, resume_window: LONG, ..LinkConfig::default() };
+    let builder = lab.isochrons("processes").member(me.parse().unwrap(), of.parse().unwrap());
+    let builder = match address {
+        "" => builder,
+        address => builder.listen_at(address.parse::<LinkAddress>().unwrap()),
+    };
+    let member = builder.variable(X, 8).link(link).on_view(tell).join().unwrap();
     println!("joined");
     loop {
         let mut isochron = member.isochron().unwrap_or_else(|error| end_with(&error));
@@ -430,6 +434,43 @@ fn end_with(error: &Error) -> ! {
     }
 }
 
+/// Members of an isonet, each a process of the test of that name.
+fn processes(name: &str, members: u16, space: &Path, address: &str) -> Vec<Child> {
+    let argument = |me| format!("{me} {members} {} {address}", space.display());
+    let program = |me| Program::this_test(name, argument(me)).unwrap();
+    let member = |me| program(me).env("TMPDIR", space.parent().unwrap()).spawn().unwrap();
+    let members: Vec<Child> = (0..members).map(member).collect();
+    for member in &members {
+        member.output().wait_for("joined", LONG).expect("it joins");
+    }
+    members
+}
+
+fn hear(members: &[Child], who: &[usize], what: &str) {
+    for member in who {
+        let said = members[*member].output().wait_for(what, LONG);
+        assert!(said.is_some(), "{member}: {}", members[*member].output().text());
+    }
+}
+
+/// Whose link to a killed member is cut, it has made it or not, finds that nobody listens there any more, and does not wait until that one might be back: the last member first, to
+/// which nobody has made a link, then the first, to which all have, and which keeps the pulse.
+#[test]
+fn who_is_killed_behind_tcp_is_missed_long_before_its_link_might_come_back() {
+    const NAME: &str = "who_is_killed_behind_tcp_is_missed_long_before_its_link_might_come_back";
+    if let Some(argument) = argument() {
+        count_through_views(&argument);
+    }
+    let dir = TempDir::new().unwrap();
+    let space = dir.join("space");
+    let _server = Server::start(&space, &ServeConfig::default()).unwrap();
+    let mut members = processes(NAME, 4, &space, "tcp:127.0.0.1:0");
+    members[3].kill().unwrap();
+    hear(&members, &[0, 1, 2], "view of [0, 1, 2].");
+    members[0].kill().unwrap();
+    hear(&members, &[1, 2], "view of [1, 2].");
+}
+
 /// Members 1 and then 0, with the token manager, are killed, and the others go on; of those that are left a third is too much.
 #[test]
 fn processes_go_on_without_who_is_killed_until_they_are_too_few() {
@@ -440,18 +481,7 @@ fn processes_go_on_without_who_is_killed_until_they_are_too_few() {
     let dir = TempDir::new().unwrap();
     let space = dir.join("space");
     let _server = Server::start(&space, &ServeConfig::default()).unwrap();
-    let program = |me| Program::this_test(NAME, format!("{me} {}", space.display())).unwrap();
-    let member = |me| program(me).env("TMPDIR", dir.path()).spawn().unwrap();
-    let mut members: Vec<_> = (0..5).map(member).collect();
-    for member in &members {
-        member.output().wait_for("joined", LONG).expect("it joins");
-    }
-    let hear = |members: &[quintet_testbed::Child], who: &[usize], what: &str| {
-        for member in who {
-            let said = members[*member].output().wait_for(what, LONG);
-            assert!(said.is_some(), "{member}: {}", members[*member].output().text());
-        }
-    };
+    let mut members = processes(NAME, 5, &space, "");
     members[1].kill().unwrap();
     hear(&members, &[0, 2, 3, 4], "view of [0, 2, 3, 4].");
     members[0].kill().unwrap();

@@ -22,6 +22,8 @@ pub(crate) struct LocalFrame {
 pub(crate) enum Order {
     /// Dial a peer, now and whenever its link was cut; the link joins pairs of ports.
     Dial(NodeId, Vec<(Port, Port)>, Redial),
+    /// The same, where the first link is the peer's to make.
+    Redial(NodeId, Vec<(Port, Port)>, Redial),
     /// Dial it no more.
     LeaveAlone(NodeId),
     /// End the links to those who have proved to be somebody of whom this is not true.

@@ -103,11 +103,17 @@ impl Node {
         self.inlets.dial(Dialling::begin(peer, joined.to_vec(), redial, self.clock.now()));
     }
 
+    /// Makes the link to `peer` again whenever it was cut, as [`dial`](Node::dial) does, and leaves it to the peer to make the first one.
+    pub fn redial(&mut self, peer: NodeId, joined: &[(Port, Port)], redial: Redial) {
+        self.inlets.dial(Dialling::new(peer, joined.to_vec(), redial));
+    }
+
     /// Does what other threads have left to be done.
     fn carry_out_orders(&mut self) {
         for order in self.mailbox.orders() {
             match order {
                 Order::Dial(peer, joined, redial) => self.dial(peer, &joined, redial),
+                Order::Redial(peer, joined, redial) => self.redial(peer, &joined, redial),
                 Order::LeaveAlone(peer) => self.inlets.leave_alone(peer),
                 Order::KeepLinksOf(rule) => self.engine.keep_links_of(self.clock.now(), &rule),
                 // Who asked may have gone.
@@ -161,6 +167,11 @@ impl NodeHandle {
     /// As [`Node::dial`], while the node runs.
     pub fn dial(&self, peer: NodeId, joined: &[(Port, Port)], redial: Redial) {
         self.mailbox.order(Order::Dial(peer, joined.to_vec(), redial));
+    }
+
+    /// As [`Node::redial`], while the node runs.
+    pub fn redial(&self, peer: NodeId, joined: &[(Port, Port)], redial: Redial) {
+        self.mailbox.order(Order::Redial(peer, joined.to_vec(), redial));
     }
 
     /// Has a peer dialled no more; the link that there is stays.

@@ -162,6 +162,8 @@ impl StackConfig {
             keep_alive,
             silence_limit,
             resume_window,
+            // Those who are left wait for who is silent, as long as it is.
+            resumes_silent: self.isotach.is_none(),
             peers: self.links.keys().chain(asked).map(peer).collect(),
             others: Some(PeerConfig { initiate: false, reliability: Reliability::ByLink }),
             greets_below: self.membership.as_ref().map_or(NodeId(0), |_| FIRST_CLIENT),

@@ -8,7 +8,7 @@ use quintet_isotach::limits::MAX_TOPOLOGY_BYTES;
 use quintet_isotach::{Delivery, Isonet, Member, NodeConfig, Shape, Topology, Variable, View, codec};
 use quintet_messaging::Class;
 use quintet_session::Placed;
-use quintet_wire::registry::{ISOTACH, PORT_CALLERS, PORT_ISOTACH};
+use quintet_wire::registry::{ISOTACH, PORT_CALLERS, PORT_ISOTACH, PORT_LINKS};
 use quintet_wire::{DecodeError, Reader, Sink};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -45,7 +45,7 @@ pub fn isotach_member(config: &StackConfig) -> Placed<Member> {
     let others = isotach.isonet.topology().nodes().filter(|node| *node != isotach.me);
     let asks = others.map(|node| Address { node, port: PORT_ISOTACH }).collect();
     let protocol = Member::new(isotach.config());
-    Placed { port: PORT_ISOTACH, kinds: ISOTACH, asks, services: &[], protocol }
+    Placed { port: PORT_ISOTACH, kinds: ISOTACH, asks, services: &[PORT_LINKS], protocol }
 }
 
 /// The stack of a member of an isonet.

@@ -19,7 +19,9 @@ use quintet_contract::{
     Address, Bytes, Disconnect, Draft, Frame, Input, Kind, Meter, NodeId, Outbox, OwnedFrame, PeerChange,
     Protocol, SendError, Stage, Time, Token,
 };
-use quintet_wire::registry::{PORT_ISOTACH, PORT_TOKEN_MANAGER};
+use quintet_wire::Decode;
+use quintet_wire::registry::{LINK_NEWS, PORT_ISOTACH, PORT_LINKS, PORT_TOKEN_MANAGER};
+use quintet_wire::services::LinkNews;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -47,6 +49,19 @@ const fn node_at(node: NodeId) -> Address {
 
 const fn manager_at(node: NodeId) -> Address {
     Address { node, port: PORT_TOKEN_MANAGER }
+}
+
+const fn links_of(node: NodeId) -> Address {
+    Address { node, port: PORT_LINKS }
+}
+
+/// The host has found where it dials another member. That its system refuses a connection shows that its process has ended: what is kept of it for a later link is given up, and
+/// it is missed at once. One that lives behind a firewall that answers so is left behind, as after a cut that was too long.
+fn take_link_news(frame: Frame<'_>, out: &mut dyn Outbox) {
+    let news = LinkNews::decode_all(frame.body).ok().filter(|_| frame.kind == LINK_NEWS);
+    if let Some(LinkNews { node, is_refused: true }) = news {
+        out.disconnect(node_at(node), Disconnect::UntilNextLink);
+    }
 }
 
 /// Whether frames of this kind are for token managers.
@@ -108,6 +123,7 @@ impl Member {
 
     fn take(&mut self, now: Time, from: Address, frame: Frame<'_>, out: &mut dyn Outbox) {
         match frame.kind {
+            _ if from == links_of(self.me) => take_link_news(frame, out),
             _ if from.port != PORT_ISOTACH => self.give_node(now, Input::Frame(from, frame), out),
             kind if is_for_manager(kind) => self.give_manager(now, Input::Frame(from, frame), out),
             kind if is_of_manager(kind) => {

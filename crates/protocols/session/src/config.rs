@@ -30,6 +30,8 @@ pub struct SessionConfig {
     pub silence_limit: Span,
     /// How long a session outlives its link, with [`Reliability::Retain`] and [`Reliability::Retransmit`]; zero: not at all.
     pub resume_window: Span,
+    /// Whether a session outlives its link so long also where that was closed for silence. Else it ends with the silence.
+    pub resumes_silent: bool,
     /// Peers with settings of their own.
     pub peers: BTreeMap<Address, PeerConfig>,
     /// The settings of all others; `None`: a link to any other address is left unused.
@@ -126,6 +128,7 @@ impl SessionConfig {
             keep_alive: Span::ZERO,
             silence_limit: Span::ZERO,
             resume_window: Span::ZERO,
+            resumes_silent: true,
             peers: BTreeMap::new(),
             others: Some(PeerConfig { initiate: false, reliability: Reliability::Link }),
             greets_below: NodeId(0),

@@ -303,7 +303,8 @@ impl Peer {
             return self.over(DownCause::Silent, context);
         }
         context.out.disconnect(self.address, Disconnect::UntilNextLink);
-        self.suspend(DownCause::Silent, context.resumed_by());
+        let until = if context.config.resumes_silent { context.resumed_by() } else { context.now };
+        self.suspend(DownCause::Silent, until);
     }
 
     /// HELLO was not answered on a link that loses nothing. The peer may have heard it, and go on with a session that is to be resumed.

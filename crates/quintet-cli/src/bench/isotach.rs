@@ -11,7 +11,7 @@
 //! | `isotach/multicast.rs` | messages to all members, in one order |
 //! | `isotach/exclusion.rs` | what others do with locks: philosophers, and transfers between accounts |
 //! | `isotach/ring.rs` | a message that goes round all members |
-//! | `isotach/stall.rs` | how long a member stands still when another one is killed |
+//! | `isotach/stall.rs` | how long a member waits when another one is killed, or stands still |
 //! | `isotach/study.rs` | what the study of Isotach 1.0 measured, by the same means, for `quintet reproduce` |
 //! | `isotach/idle.rs` | the processor time of a member that has nothing to do |
 

@@ -3,12 +3,13 @@
 use super::board::{Board, Done};
 use super::host::Core;
 use super::isochron::Isochron;
+use super::links::Redials;
 use super::maker::IsochronMaker;
 use super::plain::PlainHandlers;
 use super::state::State;
 use super::views::PresentView;
 use crate::{Code, Error};
-use quintet_contract::{Frame, Input, Outbox, Protocol, Time};
+use quintet_contract::{Frame, Input, NodeId, Outbox, Protocol, Time};
 use quintet_isotach::codec::{
     AGREED, BEGUN, COMPLETED, Completed, DELIVERED, Delivered, ENDED, HALTED, Halted, LEFT, NextMembers,
     PLAIN, PROGRAM_STATE, Plain, ProgramState, REFUSED, SENT, TAKE_STATE,
@@ -67,6 +68,7 @@ impl Received<'_> {
 /// The callers of a member's node: takes what the node tells its program.
 pub(super) struct Callers {
     pub(super) core: Arc<Core>,
+    pub(super) redials: Redials,
     pub(super) handlers: Handlers,
     pub(super) plain: PlainHandlers,
     /// Who is told of views that begin.
@@ -112,6 +114,9 @@ impl Callers {
     /// The next view is agreed on.
     fn agreed(&self, NextMembers { next, newcomers }: NextMembers<'_>) {
         let topology = Topology::parse(next.topology).expect("this member's own node has written it");
+        let back =
+            newcomers.iter().filter(|(node, joined)| joined.view == next.view && **node != self.core.me);
+        self.redials.follow(back.map(|(node, _)| *node), &self.core.node);
         self.core.note_view(next.view, topology, newcomers);
     }
 
@@ -126,6 +131,9 @@ impl Callers {
     fn begun(&mut self, body: &[u8]) {
         let Some(bytes) = body.first_chunk::<4>() else { return };
         let present = self.core.begin(View(u32::from_le_bytes(*bytes)));
+        let lost = present.lost.iter().map(|lost| lost.member);
+        lost.filter(|member| !present.members.contains(member))
+            .for_each(|member| self.core.node.leave_alone(NodeId(member)));
         for told in &mut self.on_view {
             told(&present);
         }

@@ -3,7 +3,7 @@
 use super::board::Board;
 use super::handlers::{Callers, Handlers, OnView};
 use super::isochron::Isochron;
-use super::links::{Folder, Links, Places};
+use super::links::{Folder, Links, Places, Returning};
 use super::maker::IsochronMaker;
 use super::plain::PlainHandlers;
 use super::rejoining::Doors;
@@ -196,7 +196,7 @@ impl Host {
     pub(super) fn start(
         config: IsotachConfig,
         program: Program,
-        (places, doors): (Places, Option<Doors>),
+        (places, doors, returning): (Places, Option<Doors>, Returning),
         links: Links,
     ) -> Result<Isonet, Error> {
         let (isonet, me, until) = (Arc::clone(&config.isonet), config.me, links.until);
@@ -216,7 +216,8 @@ impl Host {
         let observed = placed.map(|member| Observed::new(member, Arc::clone(&core), observer));
         let instance = Instance::new(stack::node(me, &stack_config, vec![observed]));
         let instance = links.recorded(instance, me, ISOTACH_MEMBER, &stack_config)?;
-        let callers = Callers { core: Arc::clone(&core), handlers, plain, on_view, state };
+        let redials = links.redials(&returning);
+        let callers = Callers { core: Arc::clone(&core), redials, handlers, plain, on_view, state };
         node.add(PORT_CALLERS, Instance::new(callers));
         node.add(PORT_SESSION, instance);
         let thread = Mutex::new(Some(spawn(node, Arc::clone(&core))?));

@@ -5,11 +5,13 @@ use crate::stack::{StackConfig, sessions_of};
 use crate::{Code, Credentials, Error, LinkAddress, LinkConfig, Recorder, life};
 use quintet_contract::{NodeId, Port};
 use quintet_link::{Listener, listen};
-use quintet_runtime::{Instance, Node, Redial, Services};
+use quintet_runtime::{Instance, Node, NodeHandle, Redial, Services};
 use quintet_wire::registry::PORT_SESSION;
+use std::collections::BTreeMap;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
-use std::time::Instant;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// What a link joins.
 const PORTS: [(Port, Port); 1] = [(PORT_SESSION, PORT_SESSION)];
@@ -33,6 +35,7 @@ impl Links {
         let mut node = Node::new(id, Services::none())?;
         node.set_spin(self.link.spin);
         node.set_packets(self.link.packets);
+        node.tell_link_news(PORT_SESSION);
         node.listen(listener, PORT_SESSION)?;
         Ok(node)
     }
@@ -54,17 +57,52 @@ impl Links {
         Ok(instance.recorded(recorder, sessions_of(id), name, &config))
     }
 
-    /// Each member dials those before it; one that comes back, all: nobody else knows where it is.
+    /// Each member dials those before it; one that comes back, all: nobody else knows where it is. A link that was cut both make again: who finds nobody there knows that the other
+    /// has ended.
     pub(super) fn dial(&self, node: &mut Node, me: NodeId, comes_back: bool) {
-        let others = self.met.members.iter().filter(|(member, _)| **member != me.0);
-        for (member, address) in others.filter(|(member, _)| comes_back || **member < me.0) {
-            node.dial(NodeId(*member), &PORTS, self.redial(address));
+        for (member, address) in self.met.members.iter().filter(|(member, _)| **member != me.0) {
+            if comes_back || *member < me.0 {
+                node.dial(NodeId(*member), &PORTS, self.redial(address));
+            } else {
+                node.redial(NodeId(*member), &PORTS, self.redial(address));
+            }
         }
+    }
+
+    /// For a member of this isonet, whose doors note where those are that come back.
+    pub(super) fn redials(&self, returning: &Returning) -> Redials {
+        Redials { returning: Arc::clone(returning), window: self.link.resume_window }
     }
 
     fn redial(&self, address: &LinkAddress) -> Redial {
         let window = self.link.resume_window.max(self.until.saturating_duration_since(Instant::now()));
         Redial { address: address.clone(), window, seed: life::random() }
+    }
+}
+
+/// Where those listen who have asked here to come back.
+pub(super) type Returning = Arc<Mutex<BTreeMap<u16, LinkAddress>>>;
+
+/// Who is dialled once a link was cut, as members come back.
+pub(super) struct Redials {
+    returning: Returning,
+    window: Duration,
+}
+
+impl Redials {
+    /// These come back. Where they were before they are not any more, and to be dialled there says nothing of them; one that has asked others alone to be let in makes its link again
+    /// by itself.
+    pub(super) fn follow(&self, back: impl Iterator<Item = NodeId>, node: &NodeHandle) {
+        let returning = self.returning.lock().unwrap_or_else(PoisonError::into_inner);
+        for member in back {
+            match returning.get(&member.0).cloned() {
+                Some(address) => {
+                    let redial = Redial { address, window: self.window, seed: life::random() };
+                    node.redial(member, &PORTS, redial);
+                }
+                None => node.leave_alone(member),
+            }
+        }
     }
 }
 
@@ -94,6 +132,11 @@ impl Places {
 
     pub(super) fn address(&self) -> LinkAddress {
         self.listener.address()
+    }
+
+    /// By which whoever dials from here proves itself.
+    pub(super) fn credentials(&self) -> Option<Credentials> {
+        self.credentials.clone()
     }
 
     /// Another member's address, at which this one proves itself as at its own.

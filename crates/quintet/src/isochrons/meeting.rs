@@ -42,7 +42,7 @@ pub(super) struct Met {
 /// What a member says of itself.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Hello {
-    me: u16,
+    pub(super) me: u16,
     members: u16,
     /// Which life of which machine it is on.
     machine: String,

@@ -8,11 +8,11 @@
 //!     dials them, and asks to be let in
 //! ```
 
-use super::links::Places;
+use super::links::{Places, Returning};
 use super::meeting::{Hello, Meeting, Met};
 use crate::{Code, Error, Handler, HandlerLimits};
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
 
 /// A member's thread that answers those who come back. Dropped, it answers nobody any more.
@@ -30,7 +30,13 @@ impl Meeting<'_> {
     ///
     /// # Errors
     /// The lab's own, and the system's.
-    pub(super) fn open(&self, shares: &str, places: &Places, cluster: u128) -> Result<Doors, Error> {
+    pub(super) fn open(
+        &self,
+        shares: &str,
+        places: &Places,
+        cluster: u128,
+        returning: &Returning,
+    ) -> Result<Doors, Error> {
         let mine = self.hello(shares, places);
         let limits = HandlerLimits::default();
         let handler =
@@ -38,10 +44,16 @@ impl Meeting<'_> {
         let handler = Arc::new(handler);
         let at_the_thread = Arc::clone(&handler);
         let met = Met { cluster, members: BTreeMap::from([(self.me, mine.address.clone())]) };
+        let (returning, credentials) = (Arc::clone(returning), places.credentials());
         let answer = move || {
             let served = at_the_thread.serve(|call| {
-                let said = Hello::from_text(call.payload()).and_then(|hello| hello.fits(&mine));
-                Ok::<_, Error>(said.map_or_else(|error| super::meeting::refused(&error), |()| met.to_text()))
+                let said = Hello::from_text(call.payload()).and_then(|hello| {
+                    hello.fits(&mine)?;
+                    let address = hello.address.identified(credentials.as_ref());
+                    returning.lock().unwrap_or_else(PoisonError::into_inner).insert(hello.me, address);
+                    Ok(met.to_text())
+                });
+                Ok::<_, Error>(said.unwrap_or_else(|error| super::meeting::refused(&error)))
             });
             // Whoever comes back finds nobody here then, as where the member is gone.
             drop(served);

@@ -121,6 +121,19 @@ fn who_says_that_it_executed_something_at_another_time_than_it_was_told_is_named
 }
 
 #[test]
+fn who_refuses_connections_is_given_up_and_missed_once_its_session_has_ended() {
+    let mut member = member(1);
+    let news = |is_refused| encode_to_vec(&LinkNews { node: NodeId(2), is_refused });
+    let mut tell =
+        |from, kind, body: &[u8]| give(&mut member, Input::Frame(from, Frame::new(kind, Token(0), body)));
+    assert_eq!(tell(links_of(NodeId(1)), LINK_NEWS, &news(false)), (vec![], vec![]));
+    assert_eq!(tell(links_of(NodeId(1)), LINK_NEWS, &[1]), (vec![], vec![]));
+    assert_eq!(tell(links_of(NodeId(1)), PART, &news(true)), (vec![], vec![]));
+    assert_eq!(tell(links_of(NodeId(1)), LINK_NEWS, &news(true)), (vec![], vec![peer(2)]));
+    assert_eq!(member.node().halt(), None);
+}
+
+#[test]
 fn who_is_gone_is_gone_for_both_and_the_lowest_of_the_others_keeps_the_pulse() {
     let mut members = [member(1), member(2)];
     let down = PeerChange::Down(DownCause::Died);

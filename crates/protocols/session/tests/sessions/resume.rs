@@ -377,6 +377,35 @@ fn a_link_that_is_broken_without_a_sign_is_closed_and_the_session_goes_on_over_t
 }
 
 #[test]
+fn where_a_silent_peer_is_not_waited_for_its_session_ends_with_the_silence_and_another_may_begin() {
+    let mut network = pair(retain(100, 100_000), |config| {
+        with_keep_alive(config);
+        config.resumes_silent = false;
+    });
+    network.conditions.loss = 1_000_000;
+    say(&mut network, A, B, word(1));
+    network.run(Span::from_millis(500));
+    let silent = PeerChange::Down(DownCause::Silent);
+    for at in [A, B] {
+        assert_eq!(
+            talker(&mut network, at).changes_of(other(at)),
+            [UP, silent],
+            "long before the window ends"
+        );
+    }
+    network.conditions.loss = 0;
+    network.link(A, B);
+    network.run(Span::from_millis(500));
+    assert_eq!(talker(&mut network, B).changes_of(A), [UP, silent, UP]);
+    assert_eq!(talker(&mut network, B).from(A), [], "what was kept was of the session that is over");
+    // What is cut is kept as ever.
+    network.cut(A, B, DownCause::Died);
+    network.link(A, B);
+    network.run(Span::from_millis(500));
+    assert_eq!(talker(&mut network, B).changes_of(A), [UP, silent, UP]);
+}
+
+#[test]
 fn a_peer_that_does_not_answer_over_any_link_is_silent_once_the_window_has_passed() {
     let mut network = pair(retain(100, 100_000), with_keep_alive);
     network.part(A, B);

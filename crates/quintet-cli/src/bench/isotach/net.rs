@@ -46,12 +46,12 @@ impl Net {
         self.others[usize::from(member) - 1].process()
     }
 
-    /// Ends the process of a member other than this at once (SIGKILL).
+    /// Sends a signal to the process of a member other than this.
     ///
     /// # Errors
     /// It has ended before.
-    pub(super) fn kill(&self, member: u16) -> Result<(), Error> {
-        self.others[usize::from(member) - 1].signal(Signal::KILL)
+    pub(super) fn signal(&self, member: u16, signal: Signal) -> Result<(), Error> {
+        self.others[usize::from(member) - 1].signal(signal)
     }
 
     /// Has these members do that, all at once, and waits until the last has done it; how long each took where the task is timed.

@@ -69,10 +69,11 @@ explore: ## Random schedules and faults against the protocols, in the simulator:
 	cargo test --release --quiet -p quintet-replicated --test simulated -- --ignored
 	cargo test --release --quiet -p quintet-isotach --all-features --test simulated -- --ignored
 
-kill: ## Servers, leaders and agents killed, machines cut off, under clients, members of isonets killed and stopped, again and again: all that was acknowledged is there once, in one order; takes long
+kill: ## Servers, leaders and agents killed, machines cut off, under clients, members of isonets killed, stopped and cut off, again and again: all that was acknowledged is there once, in one order; takes long
 	@.ci/setup
 	cargo test --release --quiet -p quintet-cli --test commands -- --ignored logged:: replicated:: kept_space
 	QUINTET_KILLS=$(KILLS) cargo test --release --quiet -p quintet-cli --test commands -- --ignored --nocapture isotach::
+	QUINTET_KILLS=$(KILLS) cargo test --release --quiet -p quintet --test cuts -- --ignored --nocapture
 
 specs: ## The specifications of isochrons, all behaviours of small sizes, and traces of the code against them
 	@.ci/setup specs

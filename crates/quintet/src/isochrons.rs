@@ -284,7 +284,7 @@ impl IsonetBuilder {
             Some(_) => meeting.find(&shares, &places)?,
         };
         let returning = Returning::default();
-        let open = || meeting.open(&shares, &places, met.cluster, &returning);
+        let open = || meeting.open(&shares, &places, &met, &returning);
         let doors = self.is_rejoinable.then(open).transpose()?;
         let links = Links { met, link: self.link, recorder: self.recorder, until };
         Host::start(config, self.program, (places, doors, returning), links)

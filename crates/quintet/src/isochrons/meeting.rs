@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 /// In front of the names of members' handlers.
 const PREFIX: &str = "quintet.isonet/";
 /// What a member's first words begin with; the number grows with every change of them.
-const VERSION: &str = "isonet 3";
+const VERSION: &str = "isonet 4";
 /// Between fields: no path and no host has it.
 const SEPARATOR: char = '\0';
 /// How much longer than the first member another one waits, to be told by that one who is missing.
@@ -32,10 +32,11 @@ pub(super) struct Meeting<'a> {
 }
 
 /// What a member has learnt.
+#[derive(Clone)]
 pub(super) struct Met {
     /// The number of this isonet alone: members of another one, of the same name say, are refused.
     pub(super) cluster: u128,
-    /// Where each member listens, of those that are there.
+    /// Where each member listens, or did while it was there.
     pub(super) members: BTreeMap<u16, LinkAddress>,
 }
 
@@ -169,8 +170,11 @@ impl Meeting<'_> {
             _ => error,
         })?;
         let reply = first.call_within(mine.to_text(), self.left() + GRACE)?;
-        let all: Vec<u16> = (0..self.members).collect();
-        Met::from_text(&reply, &all, places)
+        let met = Met::from_text(&reply, places)?;
+        if !met.members.keys().copied().eq(0..self.members) {
+            return Err(unreadable());
+        }
+        Ok(met)
     }
 }
 
@@ -267,25 +271,25 @@ fn first_difference<'a>(one: &'a str, other: &'a str) -> (&'a str, &'a str) {
 impl Met {
     pub(super) fn to_text(&self) -> String {
         let cluster = self.cluster.to_string();
-        let addresses: Vec<String> = self.members.values().map(LinkAddress::to_string).collect();
-        let fields = ["welcome", &cluster].into_iter().chain(addresses.iter().map(String::as_str));
+        let member = |(member, address): (&u16, &LinkAddress)| [member.to_string(), address.to_string()];
+        let members: Vec<String> = self.members.iter().flat_map(member).collect();
+        let fields = ["welcome", &cluster].into_iter().chain(members.iter().map(String::as_str));
         join(&fields.collect::<Vec<_>>())
     }
 
-    /// What these members were said to be.
-    pub(super) fn from_text(bytes: &[u8], members: &[u16], places: &Places) -> Result<Met, Error> {
+    /// What another member has said.
+    pub(super) fn from_text(bytes: &[u8], places: &Places) -> Result<Met, Error> {
         let fields = fields(bytes)?;
         if let ["refused", code, text] = fields[..] {
             let code = Code::ALL.iter().find(|known| known.name() == code).ok_or_else(unreadable)?;
             return Err(Error::new(*code, text));
         }
-        let ["welcome", cluster, addresses @ ..] = &fields[..] else { return Err(unreadable()) };
-        if addresses.len() != members.len() {
-            return Err(unreadable());
-        }
-        let address = |text: &&str| number::<LinkAddress>(text).map(|address| places.identified(address));
-        let addresses = addresses.iter().map(address).collect::<Result<Vec<_>, _>>()?;
-        let members = members.iter().copied().zip(addresses).collect();
+        let ["welcome", cluster, members @ ..] = &fields[..] else { return Err(unreadable()) };
+        let (members, []) = members.as_chunks() else { return Err(unreadable()) };
+        let member = |[member, address]: &[&str; 2]| {
+            Ok((number(member)?, places.identified(number::<LinkAddress>(address)?)))
+        };
+        let members = members.iter().map(member).collect::<Result<_, Error>>()?;
         Ok(Met { cluster: number(cluster)?, members })
     }
 }
@@ -306,9 +310,9 @@ mod tests {
         for bytes in [
             &b""[..],
             b"\xff",
-            b"isonet 3\x00",
-            b"isonet 2\x001\x003\0\0/x\0",
-            b"isonet 3\x00-1\x003\0\0/x\0",
+            b"isonet 4\x00",
+            b"isonet 3\x001\x003\0\0/x\0",
+            b"isonet 4\x00-1\x003\0\0/x\0",
         ] {
             assert_eq!(Hello::from_text(bytes), Err(unreadable()));
         }

@@ -96,7 +96,7 @@ impl Messaging {
 }
 
 impl Recipient {
-    /// Those of the worker of this rank alone.
+    /// Those of the worker of this rank alone, of several processes at that rank those of the newest.
     #[must_use]
     pub fn rank(self, rank: u32) -> Recipient {
         Recipient { rank: Some(rank), ..self }

@@ -83,7 +83,7 @@ impl Broker {
             }
             Ok(Request::Next { handler, wait }) => self.ask(now, from, token, (handler, wait), out),
             Ok(Request::Reply { call, handled }) => self.reply(now, from, token, (call, handled), out),
-            Ok(Request::Leave { handler }) => self.leave(from, token, handler, out),
+            Ok(Request::Leave { handler }) => self.leave(now, from, token, handler, out),
             Ok(Request::Cancel) => {}
         }
     }
@@ -277,12 +277,20 @@ impl Broker {
         }
     }
 
-    fn leave(&mut self, from: Address, token: Token, handler: u64, out: &mut dyn Outbox) {
+    fn leave(&mut self, now: Time, from: Address, token: Token, handler: u64, out: &mut dyn Outbox) {
         if !self.peers.get_mut(from).is_some_and(|peer| peer.handlers.remove(&handler)) {
             return self.refuse(from, token, Reason::BadRequest, "this process has no such handler", out);
         }
+        let name = self.registry.get(handler).map(|handler| Arc::clone(&handler.place.name));
         self.remove(handler, out);
         self.answer(from, token, Answer::Done, out);
+        self.serve_all(now, name, out);
+    }
+
+    /// What waited for one that is gone may be for others now, although they are idle: it had the rank, or its link was gone before that was told.
+    fn serve_all(&mut self, now: Time, names: impl IntoIterator<Item = Arc<str>>, out: &mut dyn Outbox) {
+        let others: Vec<u64> = names.into_iter().flat_map(|name| self.registry.of_name(&name)).collect();
+        others.into_iter().for_each(|handler| self.serve(now, handler, out));
     }
 
     /// A handler is gone, and those who waited for it are told.
@@ -337,9 +345,7 @@ impl Broker {
         for number in given {
             self.fail(number, Reason::Died, "the process that handled the call has ended", out);
         }
-        // A call may have waited for it although others were idle: its link was gone before that was told.
-        let others: Vec<u64> = names.iter().flat_map(|name| self.registry.of_name(name)).collect();
-        others.into_iter().for_each(|handler| self.serve(now, handler, out));
+        self.serve_all(now, names, out);
     }
 
     fn expire(&mut self, now: Time, out: &mut dyn Outbox) {

@@ -145,20 +145,33 @@ impl Registry {
         (!handler.asks.is_empty() && handler.given < at_once).then_some(handler)
     }
 
+    /// Whether calls to the handler's rank are for its process: for the newest there. That took the place of an earlier one, of which it may not be known yet that it has ended.
+    fn has_its_rank(&self, handler: &Handler) -> bool {
+        let newest =
+            self.groups.get(&handler.place.name).and_then(|group| group.at(handler.place.rank).last());
+        newest
+            .and_then(|number| self.handlers.get(&number))
+            .is_some_and(|newest| newest.owner == handler.owner)
+    }
+
     /// The handler at a place that has waited longest for a call and may take one. Linear in the handlers there.
     pub(super) fn idlest(&self, place: &Place) -> Option<u64> {
         let group = self.groups.get(&place.name)?;
-        let able =
-            group.at(place.rank).filter_map(|number| Some((self.can_take(number)?.asks.front()?.0, number)));
+        let able = group.at(place.rank).filter_map(|number| {
+            let handler = self.can_take(number)?;
+            let is_for_it = place.rank.is_none() || self.has_its_rank(handler);
+            is_for_it.then_some((handler.asks.front()?.0, number))
+        });
         able.min().map(|(_, number)| number)
     }
 
     /// The oldest call that a handler may take now.
     pub(super) fn oldest_for(&self, number: u64) -> Option<u64> {
-        let place = &self.can_take(number)?.place;
-        let waiting = &self.groups.get(&place.name)?.waiting;
+        let handler = self.can_take(number)?;
+        let waiting = &self.groups.get(&handler.place.name)?.waiting;
         let oldest = |rank: Option<u32>| waiting.get(&rank).and_then(BTreeSet::first).copied();
-        [oldest(None), place.rank.and_then(|rank| oldest(Some(rank)))].into_iter().flatten().min()
+        let of_rank = handler.place.rank.and_then(|rank| oldest(Some(rank)));
+        [oldest(None), of_rank.filter(|_| self.has_its_rank(handler))].into_iter().flatten().min()
     }
 
     /// The token of the request for a call that is to be answered next.

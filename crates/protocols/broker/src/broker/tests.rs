@@ -158,6 +158,29 @@ fn a_rank_is_that_of_the_handlers_process() {
 }
 
 #[test]
+fn a_rank_is_that_of_the_newest_process_there_and_of_the_one_before_once_that_has_gone() {
+    for leaves in [false, true] {
+        let mut bench = Bench::new();
+        let before = bench.register(HANDLER, Some(1));
+        bench.next(HANDLER, before);
+        let newest = bench.register(SECOND, Some(1));
+        bench.next(SECOND, newest);
+        assert_eq!(bench.call(CALLER, Some(1)).1[0].0, SECOND);
+        let (_, waits) = bench.call(CALLER, Some(1));
+        assert_eq!(waits, [], "the earlier process may have ended");
+        let told = if leaves {
+            bench.ask(SECOND, &Request::Leave { handler: newest }).1
+        } else {
+            bench.down(SECOND)
+        };
+        let given = told.iter().find(|(_, _, answer)| matches!(answer, Answer::Delivered { .. }));
+        assert_eq!(given.map(|(to, ..)| *to), Some(HANDLER), "{told:?}");
+        bench.next(HANDLER, before);
+        assert_eq!(bench.call(CALLER, None).1[0].0, HANDLER);
+    }
+}
+
+#[test]
 fn calls_are_handed_out_in_their_order_and_to_who_has_waited_longest() {
     let mut bench = Bench::new();
     let (first, second) = (bench.register(HANDLER, Some(0)), bench.register(SECOND, None));

@@ -220,6 +220,28 @@ typedef enum {
 } quintet_isonet_kind;
 
 /**
+ * Why a read has no value.
+ */
+typedef enum {
+    /**
+     * It has one.
+     */
+    QUINTET_HAS_VALUE = 0,
+    /**
+     * The member that had reserved the place that was read has ended without giving a value. The variable has one again once it is written.
+     */
+    QUINTET_WRITER_DIED = 1,
+    /**
+     * A member ended before the one whose copy was read had answered: it is to be read again.
+     */
+    QUINTET_UNANSWERED = 2,
+    /**
+     * All members that had a copy of the variable have ended, and nobody has written it since.
+     */
+    QUINTET_VALUE_LOST = 3,
+} quintet_no_value;
+
+/**
  * What one end of a range is.
  */
 typedef enum {
@@ -2172,8 +2194,7 @@ quintet_status quintet_isochron_wait(quintet_isochron *isochron,
                                      int64_t timeout_ms);
 
 /**
- * Lends the value of a read, by its index from 0, until the isochron is freed: of an isochron that was waited for. It is NULL if the value comes no more, as who had
- * reserved the place is gone, or a member ended before the one whose copy was read had answered.
+ * Lends the value of a read, by its index from 0, until the isochron is freed: of an isochron that was waited for. It is NULL if there is none: `quintet_isochron_no_value` says why.
  *
  * Fails with `QUINTET_BAD_VALUE` before it was executed, and for no such index.
  */
@@ -2181,6 +2202,15 @@ quintet_status quintet_isochron_value(quintet_isochron *isochron,
                                       size_t index,
                                       const void **data,
                                       size_t *length);
+
+/**
+ * Says why a read of an isochron that was waited for has no value, by its index from 0: `QUINTET_HAS_VALUE` if it has one.
+ *
+ * Fails with `QUINTET_BAD_VALUE` before it was executed, and for no such index.
+ */
+quintet_status quintet_isochron_no_value(quintet_isochron *isochron,
+                                         size_t index,
+                                         quintet_no_value *why);
 
 /**
  * Frees it. NULL is left alone.

@@ -269,13 +269,20 @@ void iso_assign(int variable, const void *value) {
     need(quintet_isochron_assign(iso.open, (uint32_t)variable, value, bytes), "iso_assign");
 }
 
+__attribute__((noreturn)) static void say_why_there_is_none(quintet_isochron *isochron, size_t index) {
+    quintet_no_value why;
+    need(quintet_isochron_no_value(isochron, index, &why), "iso_end");
+    if (why == QUINTET_WRITER_DIED) misused("iso_end: a variable has no value: the node that had reserved its place is gone");
+    misused("iso_end: a variable has no value: the node that has it is gone");
+}
+
 /* Gives the program what an isochron has read. */
 static void give_values(quintet_isochron *isochron, const struct target *targets, int count) {
     for (int index = 0; index < count; index++) {
         const void *value;
         size_t length;
         need(quintet_isochron_value(isochron, (size_t)index, &value, &length), "iso_end");
-        if (value == NULL) misused("iso_end: the value of a variable comes no more: the node that had reserved its place is gone");
+        if (value == NULL) say_why_there_is_none(isochron, (size_t)index);
         memcpy(targets[index].to, value, length);
     }
 }

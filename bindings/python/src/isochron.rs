@@ -1,14 +1,15 @@
 //! One isochron: put together, begun, waited for.
 
 use crate::connection::{limit, wait_with_signals};
-use crate::error::raise;
+use crate::error::{class_of, raise};
 use crate::fork::Maker;
 use crate::isonet::{Program, place_of};
 use crate::pending::calling;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 use quintet::{
-    Bytes, Cause, Code, Error, Executed, IsochronMaker, IsonetCause, PendingIsochron as Begun, Variable,
+    Bytes, Cause, Code, Error, Executed, IsochronMaker, IsonetCause, NoValue, PendingIsochron as Begun,
+    Variable,
 };
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -162,7 +163,7 @@ impl Drop for Isochron {
 
 #[pymethods]
 impl PendingIsochron {
-    /// Its place and the values of its reads, None for one that comes no more. It may be asked for again.
+    /// Its place and the values of its reads; for one that has none, the name of the error and its text. It may be asked for again.
     #[pyo3(signature = (timeout = None))]
     fn result<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyTuple>> {
         let limit = limit(timeout)?;
@@ -174,8 +175,7 @@ impl PendingIsochron {
         })?;
         let executed =
             seen.ok_or_else(|| raise(self.goes_on()))?.map_err(|error| self.program.raise(error))?;
-        let values = executed.values.iter().map(|value| value.as_ref().map(|value| PyBytes::new(py, value)));
-        let values = PyList::new(py, values.collect::<Vec<_>>())?;
+        let values = values_of(py, &executed.values)?;
         PyTuple::new(py, [place_of(py, executed.place)?.into_any(), values.into_any()])
     }
 
@@ -263,11 +263,11 @@ impl Drop for PendingIsochron {
 }
 
 /// Gives the places that were reserved the values that were there before: in the next view, if nobody does it in this one.
-fn restore(maker: IsochronMaker, variables: Vec<(u32, usize)>, values: Vec<Option<Bytes>>) {
+fn restore(maker: IsochronMaker, variables: Vec<(u32, usize)>, values: Vec<Result<Bytes, NoValue>>) {
     let begin = || {
         let mut isochron = maker.isochron()?;
         for ((variable, bytes), value) in variables.iter().zip(&values) {
-            let value = value.clone().unwrap_or_else(|| vec![0; *bytes].into());
+            let value = value.clone().unwrap_or_else(|_| vec![0; *bytes].into());
             isochron.assign(Variable(*variable), value)?;
         }
         isochron.begin()
@@ -280,6 +280,18 @@ fn restore(maker: IsochronMaker, variables: Vec<(u32, usize)>, values: Vec<Optio
             }
         });
     }
+}
+
+/// Values of reads: bytes, or the name of the error and its text.
+pub(crate) fn values_of<'py>(
+    py: Python<'py>,
+    values: &[Result<Bytes, NoValue>],
+) -> PyResult<Bound<'py, PyList>> {
+    let one = |value: &Result<Bytes, NoValue>| match value {
+        Ok(value) => Ok(PyBytes::new(py, value).into_any()),
+        Err(why) => Ok((class_of(*why), why.to_string()).into_pyobject(py)?.into_any()),
+    };
+    PyList::new(py, values.iter().map(one).collect::<PyResult<Vec<_>>>()?)
 }
 
 fn over() -> Error {

@@ -8,6 +8,7 @@ mod isochron;
 mod links;
 mod maker;
 mod meeting;
+mod no_value;
 mod plain;
 mod rejoining;
 mod state;

@@ -77,7 +77,7 @@ mod trace;
 mod watch;
 
 pub use begin::Begin;
-pub use cause::{Cause, IsonetCause, Limit, PeerGone, Refused, Size};
+pub use cause::{Cause, IsonetCause, Limit, NoValue, PeerGone, Refused, Size};
 pub use collect::Collection;
 pub use connect_config::ConnectConfig;
 pub use error::Error;

@@ -104,7 +104,7 @@ fn all_members_are_told_the_same_in_the_same_order_and_their_witness_is_one_orde
                     isochron.write(Y, vec![number; 8]).unwrap();
                     isochron.read(X).unwrap();
                     let executed = isochron.execute().unwrap();
-                    assert_eq!(executed.values[1].as_deref(), Some(&[number; 8][..]), "its own write");
+                    assert_eq!(executed.values[1].as_deref(), Ok(&[number; 8][..]), "its own write");
                 }
             });
         }
@@ -139,7 +139,7 @@ fn a_reserved_place_is_read_once_it_has_its_value() {
     let mut giving = members[0].isochron().unwrap();
     giving.assign(X, 9u64.to_le_bytes().to_vec()).unwrap();
     giving.execute().unwrap();
-    assert_eq!(reading.finish().unwrap().values, [Some(9u64.to_le_bytes().to_vec().into())]);
+    assert_eq!(reading.finish().unwrap().values, [Ok(9u64.to_le_bytes().to_vec().into())]);
     assert_eq!(read(&members[0], X), 5, "what was written over comes not back");
     let mut again = members[0].isochron().unwrap();
     again.assign(X, vec![0; 8]).unwrap();

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
-from quintet.errors import BadValue, Code, PeerDied
+from quintet.errors import BadValue, Code, NoValue, Unanswered, ValueLost, WriterDied
 
 if TYPE_CHECKING:
     from quintet import _native
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from quintet.variables import Variable
 
 Data = Union[bytes, bytearray, memoryview]
+
+_NO_VALUE: dict[str, type[NoValue]] = {kind.__name__: kind for kind in (WriterDied, Unanswered, ValueLost)}
 
 
 class Place(NamedTuple):
@@ -33,16 +35,19 @@ class Read:
 
     @property
     def value(self) -> Any:
-        """The value. Raises BadValue before the isochron is executed, PeerDied if who had reserved the place that was read is gone without giving a value,
-        or a member ended before the one whose copy was read had answered."""
-        data = self._isochron._result()[self._index]
-        if data is None:
-            why = "who had reserved its place is gone, or who has the copy had not answered when a member ended"
-            raise PeerDied(Code.PeerDied, f"the value of {self._variable!r} comes no more: {why}")
-        return self._variable.unpack(data)
+        """The value. Raises BadValue before the isochron is executed; WriterDied, Unanswered or ValueLost, which are NoValue, if there is none."""
+        return value_of(self._variable, self._isochron._result()[self._index])
 
     def __repr__(self) -> str:
         return f"<quintet.Read of {self._variable!r}>"
+
+
+def value_of(variable: Variable, given: bytes | tuple[str, str]) -> Any:
+    """What a read has given of a variable. Raises NoValue."""
+    if isinstance(given, tuple):
+        kind, why = given
+        raise _NO_VALUE.get(kind, NoValue)(Code.PeerDied, f"{variable!r} has no value: {why}")
+    return variable.unpack(given)
 
 
 def _bytes(data: Data) -> bytes:
@@ -57,7 +62,7 @@ class Part:
     def __init__(self, member: Shape, native: _native.Isochron) -> None:
         self._shape, self._native = member, native
         self._pending: _native.PendingIsochron | None = None
-        self._executed: tuple[Place, list[bytes | None]] | None = None
+        self._executed: tuple[Place, list[bytes | tuple[str, str]]] | None = None
 
     def send(self, member: int, handler: int | str, data: Data = b"") -> None:
         """Sends a message to a member's handler; to this member's as well. Raises BadValue, TooLarge; the isochron goes on without it."""
@@ -97,7 +102,7 @@ class Part:
         assert self._executed is not None
         return self._executed[0]
 
-    def _result(self) -> list[bytes | None]:
+    def _result(self) -> list[bytes | tuple[str, str]]:
         if self._executed is None:
             if self._pending is None or not self._pending.done():
                 raise BadValue(Code.BadValue, "this isochron is not executed so far")

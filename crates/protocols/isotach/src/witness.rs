@@ -346,7 +346,7 @@ fn replay((run, lives): (&Run, &Lives), all: &All) -> Result<(), Violation> {
                     let zeros = || ReadValue::Value(Bytes::from(vec![0; bytes]));
                     let written = match memory.get(variable) {
                         last if lives.has_lost(*variable, last.map(|(view, _)| *view), view) => {
-                            ReadValue::Aborted
+                            ReadValue::Lost
                         }
                         Some((_, written)) => written.clone(),
                         None => zeros(),

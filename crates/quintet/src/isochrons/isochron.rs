@@ -3,10 +3,11 @@
 use super::board::Done;
 use super::error::{of_misuse, of_refusal};
 use super::host::Core;
-use crate::{Bytes, Code, Error};
+use super::no_value::of_read;
+use crate::{Bytes, Code, Error, NoValue};
 use quintet_contract::{NodeId, OwnedFrame, Token};
 use quintet_isotach::codec::{Completed, SUBMIT};
-use quintet_isotach::{Composer, Misuse, Operation, Place, ReadValue, Refusal, Variable, View};
+use quintet_isotach::{Composer, Misuse, Operation, Place, Refusal, Variable, View};
 use quintet_wire::registry::{PORT_CALLERS, PORT_SESSION};
 use quintet_wire::{Encode, Sink, encode_to_vec};
 use std::sync::Arc;
@@ -36,9 +37,8 @@ pub struct Isochron {
 pub struct Executed {
     /// Where it stands in the one order.
     pub place: Place,
-    /// What its reads gave, in the order in which they were said; none: who had reserved the place that was read has gone without giving a value, or a member ended before the
-    /// one whose copy was read had answered.
-    pub values: Vec<Option<Bytes>>,
+    /// What its reads gave, in the order in which they were said: values, or why there is none.
+    pub values: Vec<Result<Bytes, NoValue>>,
 }
 
 /// The body of a submission: operations, and the view in which they were put together.
@@ -286,10 +286,6 @@ impl Drop for PendingIsochron {
 
 impl Executed {
     fn of(Completed { place, values, .. }: Completed) -> Executed {
-        let value = |value| match value {
-            ReadValue::Value(value) => Some(value),
-            ReadValue::Aborted => None,
-        };
-        Executed { place, values: values.into_iter().map(value).collect() }
+        Executed { place, values: values.into_iter().map(of_read).collect() }
     }
 }

@@ -146,6 +146,7 @@ static void at_exit(int status, void *unused) {
     if (!iso.is_open) return;
     iso.is_ending = true;
     if (status == EXIT_FAILURE) end_with(status);
+    if (iso.open != NULL) misused("the program ends within an isochron that iso_start has begun: iso_end comes before, and nothing of it has happened");
     iso_flush();
     need(quintet_isonet_close(iso.isonet), "the end");
     iso.is_open = false;

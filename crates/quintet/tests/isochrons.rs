@@ -203,9 +203,12 @@ fn what_a_program_does_wrong_is_refused_with_words_and_the_isonet_goes_on() {
     dropped.write(X, vec![1; 8]).unwrap();
     drop(dropped);
     assert_eq!(read(member, X), 0, "nothing of it has happened");
+    let mut held = members[1].isochron().unwrap();
+    held.write(X, vec![1; 8]).unwrap();
     let closed = close(&members);
     refused(closed[0].clone().unwrap_err(), Code::BadValue, "never ended");
-    assert_eq!(closed[1], Ok(()));
+    refused(closed[1].clone().unwrap_err(), Code::BadValue, "never ended: 1");
+    drop(held);
     assert_eq!(member.isochron().err().unwrap().code(), Code::Closed);
 }
 

@@ -11,6 +11,7 @@ use quintet_isotach::{Composer, Misuse, Operation, Place, Refusal, Variable, Vie
 use quintet_wire::registry::{PORT_CALLERS, PORT_SESSION};
 use quintet_wire::{Encode, Sink, encode_to_vec};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
@@ -27,6 +28,8 @@ pub struct Isochron {
     reads: usize,
     /// The view that it was put together in.
     view: View,
+    /// Whether it is among those that have not ended, as it has an operation.
+    is_counted: bool,
     /// Whose thread has it open; none: it is bound to none.
     thread: Option<ThreadId>,
     is_ended: bool,
@@ -81,6 +84,7 @@ impl Isochron {
             operations: Vec::new(),
             reads: 0,
             view,
+            is_counted: false,
             thread: None,
             is_ended: false,
         }
@@ -167,6 +171,9 @@ impl Isochron {
         check: impl FnOnce(&mut Composer) -> Result<(), Misuse>,
     ) -> Result<(), Error> {
         check(&mut self.checked).map_err(|misuse| of_misuse(&misuse))?;
+        if !core::mem::replace(&mut self.is_counted, true) {
+            self.core.unended.fetch_add(1, Ordering::Relaxed);
+        }
         self.operations.push(operation);
         Ok(())
     }
@@ -211,6 +218,9 @@ impl Isochron {
 
 impl Drop for Isochron {
     fn drop(&mut self) {
+        if self.is_counted {
+            self.core.unended.fetch_sub(1, Ordering::Relaxed);
+        }
         self.thread.into_iter().for_each(|thread| self.core.shut(thread));
         if !self.is_ended && !self.operations.is_empty() {
             self.core.board.dropped(self.operations.len());

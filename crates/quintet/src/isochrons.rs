@@ -9,9 +9,13 @@ mod links;
 mod maker;
 mod meeting;
 mod no_value;
+mod outcome;
 mod plain;
 mod rejoining;
+mod reserving;
 mod state;
+mod turns;
+mod update;
 mod views;
 
 pub use handlers::Received;
@@ -19,6 +23,7 @@ pub use host::Isonet;
 pub use isochron::{Executed, Isochron, PendingIsochron};
 pub use maker::IsochronMaker;
 pub use plain::{PendingPlain, PlainReceived};
+pub use reserving::{PendingUpdate, Reserved, Reserving};
 pub use views::PresentView;
 
 use crate::stack::IsotachConfig;

@@ -88,7 +88,7 @@ pub use group::Group;
 pub use identity::{identified, identity};
 pub use isochrons::{
     Executed, Isochron, IsochronMaker, Isonet, IsonetBuilder, MAX_MEMBERS, PendingIsochron, PendingPlain,
-    PlainReceived, PresentView, Received,
+    PendingUpdate, PlainReceived, PresentView, Received, Reserved, Reserving,
 };
 pub use job::Job;
 pub use kept_spaces::{KeptSpace, KeptSpaces};

@@ -8,6 +8,7 @@ use super::maker::IsochronMaker;
 use super::plain::PlainHandlers;
 use super::rejoining::Doors;
 use super::state::State;
+use super::turns::Turns;
 use super::views::{PresentView, Views};
 use crate::stack::{self, ISOTACH_MEMBER, IsotachConfig, StackConfig, isotach_member};
 use crate::{Code, Error};
@@ -31,6 +32,8 @@ pub(super) struct Core {
     open: Mutex<Vec<ThreadId>>,
     /// Isochrons that have operations, and were neither begun nor given up so far.
     pub(super) unended: AtomicUsize,
+    /// Who gives variables new values.
+    pub(super) turns: Turns,
 }
 
 impl Core {
@@ -219,6 +222,7 @@ impl Host {
             views,
             open: Mutex::default(),
             unended: AtomicUsize::new(0),
+            turns: Turns::default(),
         });
         let observed = placed.map(|member| Observed::new(member, Arc::clone(&core), observer));
         let instance = Instance::new(stack::node(me, &stack_config, vec![observed]));

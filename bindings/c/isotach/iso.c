@@ -19,6 +19,8 @@
 
 #define NAME "isotach"
 #define JOIN_MS 60000
+/* Programs of old compute without a poll, and are not heard while what they have not taken fills its room. */
+#define SILENCE_MS 60000
 /* Below the 240 at which a node refuses more. */
 #define MAX_UNDER_WAY 64
 #define MAX_VARIABLES 4096
@@ -201,6 +203,7 @@ void iso_init(void) {
     for (uint32_t handler = 0; handler < ISO_HANDLERS; handler++) need(quintet_isonet_add_handler(iso.isonet, handler), "iso_init");
     for (int index = 0; index < iso.variable_count; index++)
         need(quintet_isonet_add_variable(iso.isonet, (uint32_t)iso.variables[index].number, (size_t)iso.variables[index].bytes), "iso_init");
+    need(quintet_isonet_set_silence_limit(iso.isonet, SILENCE_MS), "iso_init");
     need(quintet_isonet_join(iso.isonet, JOIN_MS), "iso_init");
     iso.is_open = true;
     if (on_exit(at_exit, NULL) != 0) misused("iso_init: the end cannot be arranged");

@@ -8,14 +8,15 @@
 
 use crate::boundary::{Tagged, free, give, guarded, handle, limit, misuse, place, value};
 use crate::error::quintet_status;
-use crate::isonet::{Member, SLICE, quintet_isonet};
+use crate::isonet::waiting::end_of;
+use crate::isonet::{Member, quintet_isonet, quintet_place};
 use crate::messaging::message;
 use core::ffi::c_void;
 use core::mem::MaybeUninit;
 use core::ptr::{NonNull, null, null_mut};
-use quintet::{Bytes, Code, Error, Executed, Isochron, NoValue, PendingIsochron, Variable};
+use quintet::{Bytes, Error, Executed, Isochron, NoValue, PendingIsochron, Variable};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// An isochron. One thread puts it together; any may wait for it.
 pub struct quintet_isochron(Tagged<Part>);
@@ -239,6 +240,21 @@ pub extern "C" fn quintet_isochron_no_value(
     })
 }
 
+/// Where an isochron that was waited for stands in the one order.
+///
+/// Fails with `QUINTET_BAD_VALUE` before it was executed.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_isochron_place(
+    isochron: Option<&quintet_isochron>,
+    place: Option<&mut MaybeUninit<quintet_place>>,
+) -> quintet_status {
+    guarded(|| {
+        let found = crate::boundary::place(place, "place", quintet_place::default())?;
+        *found = quintet_place::of(value(isochron)?.state().executed()?.place);
+        Ok(())
+    })
+}
+
 /// Frees it. NULL is left alone.
 #[unsafe(no_mangle)]
 pub extern "C" fn quintet_isochron_free(isochron: Option<NonNull<quintet_isochron>>) {
@@ -251,11 +267,18 @@ impl State {
     /// # Errors
     /// `BadValue` before it is executed, and for no such index.
     fn read(&self, index: usize) -> Result<&Result<Bytes, NoValue>, Error> {
-        let State::Done(Ok(executed)) = self else {
-            return Err(misuse("this isochron was not waited for, or not executed"));
-        };
-        let read = executed.values.get(index);
-        read.ok_or_else(|| misuse(format!("there is no read {index} of {}", executed.values.len())))
+        let values = &self.executed()?.values;
+        let read = values.get(index);
+        read.ok_or_else(|| misuse(format!("there is no read {index} of {}", values.len())))
+    }
+
+    /// # Errors
+    /// `BadValue` before it is executed.
+    fn executed(&self) -> Result<&Executed, Error> {
+        match self {
+            State::Done(Ok(executed)) => Ok(executed),
+            _ => Err(misuse("this isochron was not waited for, or not executed")),
+        }
     }
 }
 
@@ -272,23 +295,9 @@ impl Part {
     }
 
     fn wait(&self, limit: Option<Duration>) -> Result<(), Error> {
-        let until = limit.and_then(|limit| Instant::now().checked_add(limit));
         self.member.joined()?;
-        loop {
-            let left =
-                until.map_or(SLICE, |until| until.saturating_duration_since(Instant::now()).min(SLICE));
-            if let Some(outcome) = self.look(left) {
-                return outcome;
-            }
-            if self.member.inbox.holds_up() {
-                let text = "the isochron goes on, and what the program has not taken holds it up: take some with quintet_isonet_next, and wait again";
-                return Err(Error::new(Code::Busy, text));
-            }
-            self.member.connection.interrupt.look()?;
-            if until.is_some_and(|until| Instant::now() >= until) {
-                return Err(Error::new(Code::TimedOut, "the isochron goes on, and may be executed yet"));
-            }
-        }
+        let outcome = self.member.wait_for(end_of(limit), |slice| self.look(slice));
+        outcome.map_err(|stopped| stopped.told_of("the isochron"))?
     }
 
     fn look(&self, limit: Duration) -> Option<Result<(), Error>> {

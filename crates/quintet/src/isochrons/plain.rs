@@ -3,6 +3,7 @@
 use super::error::{of_misuse, would_wait_for_itself};
 use super::host::{Core, Isonet};
 use super::isochron::Isochron;
+use super::maker::IsochronMaker;
 use crate::{Bytes, Cause, Error, Limit, Size};
 use quintet_contract::{NodeId, OwnedFrame, Token};
 use quintet_isotach::Misuse;
@@ -65,6 +66,17 @@ impl PlainReceived<'_> {
     /// As [`Isonet::isochron`].
     pub fn isochron(&self) -> Result<Isochron, Error> {
         Isochron::open(self.core)
+    }
+
+    /// Makes isochrons for it, also once the handler has returned.
+    #[must_use]
+    pub fn maker(&self) -> IsochronMaker {
+        IsochronMaker { core: Arc::clone(self.core) }
+    }
+
+    /// Ends this member: the others are told that it is gone, and who waits here gets `why`.
+    pub fn leave(&self, why: Error) {
+        self.core.leave(why);
     }
 }
 

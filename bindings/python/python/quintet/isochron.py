@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import zlib
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
@@ -50,7 +51,15 @@ def value_of(variable: Variable, given: bytes | tuple[str, str]) -> Any:
     return variable.unpack(given)
 
 
-def _bytes(data: Data) -> bytes:
+def checked_member(member: int) -> int:
+    """Its number. Raises BadValue for what is none."""
+    if not isinstance(member, int) or not 0 <= member < 1 << 16:
+        raise BadValue(Code.BadValue, f"{member!r} is no number of a member")
+    return member
+
+
+def message_bytes(data: Data) -> bytes:
+    """A message's bytes. Raises BadValue for what is none."""
     if not isinstance(data, (bytes, bytearray, memoryview)):
         raise BadValue(Code.BadValue, f"a message is bytes, and no {type(data).__name__}")
     return bytes(data)
@@ -66,18 +75,19 @@ class Part:
 
     def send(self, member: int, handler: int | str, data: Data = b"") -> None:
         """Sends a message to a member's handler; to this member's as well. Raises BadValue, TooLarge; the isochron goes on without it."""
-        if not isinstance(member, int) or not 0 <= member < 1 << 16:
-            raise BadValue(Code.BadValue, f"{member!r} is no number of a member")
-        self._native.send(member, handler_number(handler), _bytes(data))
+        self._native.send(checked_member(member), handler_number(handler), message_bytes(data))
 
     def send_all(self, handler: int | str, data: Data = b"") -> None:
         """Sends it to every member of the present view, this one as well. Where somebody has come back behind that view, nothing of the isochron is executed: ViewChanged.
         Raises BadValue, TooLarge; the isochron goes on without any of these messages."""
-        self._native.send_all(handler_number(handler), _bytes(data))
+        self._native.send_all(handler_number(handler), message_bytes(data))
 
     def read(self, variable: Variable) -> Read:
         """Reads a variable, behind what the isochron does before: `.value` is there once it is executed. Raises BadValue, TooLarge."""
-        return Read(self, variable, self._native.read(self._shape.known(variable)))
+        return Read(self, variable, self._read(variable))
+
+    def _read(self, variable: Variable) -> int:
+        return self._native.read(self._shape.known(variable))
 
     def write(self, variable: Variable, value: Any) -> None:
         """Gives a variable a value. Raises BadValue, TooLarge."""
@@ -120,9 +130,9 @@ class Part:
 class Isochron(Part):
     """An isochron that is put together: `with isonet.isochron() as i:` executes it at the end of the block; after an exception nothing of it happens."""
 
-    def __init__(self, member: Shape, native: _native.Isochron, timeout: float | None) -> None:
+    def __init__(self, member: Shape, native: _native.Isochron, timeout: float | None, open_: set[int]) -> None:
         super().__init__(member, native)
-        self._timeout = timeout
+        self._timeout, self._open = timeout, open_
 
     def execute(self, timeout: float | None = None) -> Place:
         """Executes it: waits until all its receivers have, `timeout` seconds at most. Gives where it stands in the one order.
@@ -141,9 +151,11 @@ class Isochron(Part):
         return self._pending
 
     def __enter__(self) -> Isochron:
+        self._open.add(threading.get_ident())
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
+        self._open.discard(threading.get_ident())
         if kind is not None:
             self.abandon()
         elif self._pending is None:

@@ -80,6 +80,21 @@ impl PlainReceived<'_> {
     }
 }
 
+impl IsochronMaker {
+    /// Begins a plain message, to be waited for later.
+    ///
+    /// # Errors
+    /// As [`Isonet::begin_plain`].
+    pub fn begin_plain(
+        &self,
+        member: u16,
+        handler: u32,
+        bytes: impl Into<Bytes>,
+    ) -> Result<PendingPlain, Error> {
+        begin(&self.core, member, handler, &bytes.into())
+    }
+}
+
 impl Isonet {
     /// Sends a plain message to a member, this one as well: to its [`plain_handler`](super::IsonetBuilder::plain_handler) of that number, before or behind whatever
     /// isochrons do. What one member sends another in plain messages comes in the order in which it was sent. Waits until it has arrived.
@@ -141,6 +156,17 @@ impl PendingPlain {
     pub fn wait(&mut self, limit: Duration) -> Option<Result<(), Error>> {
         let answer = self.core.board.wait(self.token, limit)?;
         Some(answer.map(drop))
+    }
+
+    /// Whether [`PendingPlain::wait`] would say at once, or has said.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.core.board.is_answered(self.token)
+    }
+
+    /// Calls back once [`is_done`](PendingPlain::is_done): now, or on the thread that brings the answer, which executes isochrons. The callback hands over and returns.
+    pub fn notify(&self, callback: Box<dyn FnOnce() + Send>) {
+        self.core.board.notify(Some(self.token), callback);
     }
 
     /// Whether it has arrived, however long it takes: the member's handler has it, or will have it next.

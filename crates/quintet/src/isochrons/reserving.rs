@@ -100,8 +100,8 @@ impl Shared {
         let [beginning, ending] = [(); 2].map(|()| Arc::clone(self));
         let begin = move || {
             let mut isochron = Isochron::open_unbound(&beginning.core)?;
-            let pairs = beginning.variables.iter().zip(&values);
-            match pairs.map(|(variable, value)| isochron.assign(*variable, value.clone())).collect() {
+            let mut pairs = beginning.variables.iter().zip(&values);
+            match pairs.try_for_each(|(variable, value)| isochron.assign(*variable, value.clone())) {
                 Ok(()) => isochron.begin(),
                 Err(error) => {
                     isochron.abandon();
@@ -209,7 +209,6 @@ impl Reserved {
     }
 
     /// What they have, in the order in which they were said: values, or why there is none.
-    #[must_use]
     pub fn values(&self) -> &[Result<Bytes, NoValue>] {
         &self.values
     }

@@ -225,6 +225,10 @@ typedef enum {
      * A view begins: the data are the numbers of its members, each a `uint16_t`, ascending. Of what was taken before nothing is executed in it, of what comes behind all.
      */
     QUINTET_ISONET_VIEW = 4,
+    /**
+     * An isochron has given a variable with a copy here this value.
+     */
+    QUINTET_ISONET_VALUE = 5,
 } quintet_isonet_kind;
 
 /**
@@ -625,15 +629,15 @@ typedef struct {
      */
     quintet_isonet_kind kind;
     /**
-     * The member that has sent it, of a message.
+     * The member that has sent it, of a message; whose isochron it was, of a value.
      */
     uint16_t sender;
     /**
-     * For which handler, or plain handler, of a message.
+     * For which handler, or plain handler, of a message; of which variable, of a value.
      */
     uint32_t handler;
     /**
-     * What was sent, the state, or the members of the view.
+     * What was sent, the value, the state, or the members of the view.
      */
     const void *data;
     /**
@@ -2089,7 +2093,7 @@ quintet_status quintet_isonet_is_present(quintet_isonet *isonet, uint16_t member
 
 /**
  * Takes the next message, in the one order, if one comes within `timeout_ms`. Its data are good until the next is taken, or the isonet is freed. A program that shares its state also
- * takes that of another one, and is asked for its own; one that wants news of views takes those.
+ * takes that of another one, and is asked for its own; one that wants news of views or values takes those.
  *
  * Fails with `QUINTET_TIMED_OUT`; `QUINTET_BUSY` while this program is to give its state; `QUINTET_CANCELLED` if the program's interrupt check ended the wait; `QUINTET_UNREACHABLE` or `QUINTET_PEER_SILENT` if this member
  * has stopped; `QUINTET_TASK_FAILED` if the program took nothing for so long that this member has left; `QUINTET_NO_HANDLER` if a message came for a handler that this member has not; `QUINTET_CLOSED` once it was closed.
@@ -2099,7 +2103,7 @@ quintet_status quintet_isonet_next(quintet_isonet *isonet,
                                    quintet_isonet_message *message);
 
 /**
- * Where what was taken last stands in the one order: a message of an isochron; or a view, which is before all that is executed in it.
+ * Where what was taken last stands in the one order: a message of an isochron, a value; or a view, which is before all that is executed in it.
  *
  * Fails with `QUINTET_BAD_VALUE` for a plain message or a state, which have no place, and where nothing was taken so far.
  */
@@ -2160,6 +2164,14 @@ quintet_status quintet_isonet_set_listen(quintet_isonet *isonet,
  * Fails with `QUINTET_BAD_VALUE` once it has joined.
  */
 quintet_status quintet_isonet_tell_views(quintet_isonet *isonet);
+
+/**
+ * Has `quintet_isonet_next` tell of each value that an isochron gives a variable with a copy here: `QUINTET_ISONET_VALUE`, among the messages and in the one order with them. They take room as messages do. A
+ * value for a reserved place behind which another one was reserved or written is none: nobody finds it in the variable.
+ *
+ * Fails with `QUINTET_BAD_VALUE` once it has joined.
+ */
+quintet_status quintet_isonet_tell_values(quintet_isonet *isonet);
 
 /**
  * Gives variables, each once, the values that `update` computes from what they have; nobody sees or changes them in between: who reads them waits. `update` is called once, on this

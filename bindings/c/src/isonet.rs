@@ -103,6 +103,7 @@ struct Said {
     is_agreed: bool,
     listens_at: Option<LinkAddress>,
     tells_views: bool,
+    tells_values: bool,
     silence_limit: Option<Duration>,
     is_rejoinable: bool,
     shares_state: bool,
@@ -122,6 +123,8 @@ pub enum quintet_isonet_kind {
     QUINTET_ISONET_PLAIN = 3,
     /// A view begins: the data are the numbers of its members, each a `uint16_t`, ascending. Of what was taken before nothing is executed in it, of what comes behind all.
     QUINTET_ISONET_VIEW = 4,
+    /// An isochron has given a variable with a copy here this value.
+    QUINTET_ISONET_VALUE = 5,
 }
 
 /// Where something stands in the one order, the same for all members: of two places the first is the one that is less in the first field, from the top, in which they differ.
@@ -153,11 +156,11 @@ impl quintet_place {
 pub struct quintet_isonet_message {
     /// A message of an isochron, unless the program takes something else as well.
     pub kind: quintet_isonet_kind,
-    /// The member that has sent it, of a message.
+    /// The member that has sent it, of a message; whose isochron it was, of a value.
     pub sender: u16,
-    /// For which handler, or plain handler, of a message.
+    /// For which handler, or plain handler, of a message; of which variable, of a value.
     pub handler: u32,
-    /// What was sent, the state, or the members of the view.
+    /// What was sent, the value, the state, or the members of the view.
     pub data: *const c_void,
     /// Of so many bytes.
     pub length: usize,
@@ -289,7 +292,7 @@ pub extern "C" fn quintet_isonet_is_present(
 }
 
 /// Takes the next message, in the one order, if one comes within `timeout_ms`. Its data are good until the next is taken, or the isonet is freed. A program that shares its state also
-/// takes that of another one, and is asked for its own; one that wants news of views takes those.
+/// takes that of another one, and is asked for its own; one that wants news of views or values takes those.
 ///
 /// Fails with `QUINTET_TIMED_OUT`; `QUINTET_BUSY` while this program is to give its state; `QUINTET_CANCELLED` if the program's interrupt check ended the wait; `QUINTET_UNREACHABLE` or `QUINTET_PEER_SILENT` if this member
 /// has stopped; `QUINTET_TASK_FAILED` if the program took nothing for so long that this member has left; `QUINTET_NO_HANDLER` if a message came for a handler that this member has not; `QUINTET_CLOSED` once it was closed.
@@ -311,7 +314,7 @@ pub extern "C" fn quintet_isonet_next(
     })
 }
 
-/// Where what was taken last stands in the one order: a message of an isochron; or a view, which is before all that is executed in it.
+/// Where what was taken last stands in the one order: a message of an isochron, a value; or a view, which is before all that is executed in it.
 ///
 /// Fails with `QUINTET_BAD_VALUE` for a plain message or a state, which have no place, and where nothing was taken so far.
 #[unsafe(no_mangle)]
@@ -379,6 +382,7 @@ impl Member {
         let isonet = without_signals(|| join(self.builder(said).limit(limit)))?;
         let inbox = Arc::clone(&self.inbox);
         isonet.maker().notify_end(Box::new(move || inbox.wake()));
+        self.inbox.set_maker(isonet.maker());
         self.joined.set(isonet).map_err(|_| misuse("this isonet was joined before"))
     }
 
@@ -396,17 +400,20 @@ impl Member {
         let silence = said.silence_limit.unwrap_or(SILENCE);
         builder = builder.silence_limit(silence);
         self.inbox.set_patience(silence / 2);
-        for handler in said.handlers {
+        for handler in said.handlers.iter().copied().filter(|_| !said.tells_values) {
             let inbox = Arc::clone(&self.inbox);
             builder = builder.handler(handler, move |received| {
-                let taken = inbox.put(Item::of(handler, received), &received.maker());
+                let taken = inbox.put(Item::of(handler, received), Some(&received.maker()));
                 taken.unwrap_or_else(|why| received.leave(why));
             });
+        }
+        if said.tells_values {
+            builder = self.telling_values(builder, said.handlers);
         }
         for handler in said.plain_handlers {
             let inbox = Arc::clone(&self.inbox);
             builder = builder.plain_handler(handler, move |received| {
-                let taken = inbox.put(Item::of_plain(handler, received), &received.maker());
+                let taken = inbox.put(Item::of_plain(handler, received), Some(&received.maker()));
                 taken.unwrap_or_else(|why| received.leave(why));
             });
         }

@@ -228,6 +228,41 @@ static void take_nothing(struct member *member) {
     quintet_isochron_free(isochron);
 }
 
+/* Values and messages come in the order in which they are given and sent, each isochron's at one place. */
+static void see_values(struct member *member) {
+    quintet_isonet *isonet;
+    quintet_isonet_message message;
+    quintet_isochron *isochron;
+    quintet_place place, next;
+    OK(quintet_isonet_new(member->lab, "values", &isonet));
+    OK(quintet_isonet_set_member(isonet, (uint16_t)member->number, MEMBERS));
+    OK(quintet_isonet_add_variable(isonet, X, 1));
+    OK(quintet_isonet_add_handler(isonet, NOTE));
+    OK(quintet_isonet_tell_values(isonet));
+    OK(quintet_isonet_join(isonet, LONG_MS));
+    wait_for_all();
+    OK(quintet_isochron_new(isonet, &isochron));
+    for (int round = 0; round < ROUNDS; round++) {
+        const char value = (char)('a' + member->number);
+        OK(quintet_isochron_write(isochron, X, &value, 1));
+        OK(quintet_isochron_send_all(isochron, NOTE, &value, 1));
+    }
+    OK(quintet_isochron_begin(isochron));
+    OK(quintet_isochron_wait(isochron, LONG_MS));
+    quintet_isochron_free(isochron);
+    for (int number = 0; number < MEMBERS * ROUNDS; number++) {
+        OK(quintet_isonet_next(isonet, LONG_MS, &message));
+        OK(quintet_isonet_place(isonet, &place));
+        CHECK(message.kind == QUINTET_ISONET_VALUE && message.handler == X && *(const char *)message.data == 'a' + message.sender && place.sender == message.sender);
+        OK(quintet_isonet_next(isonet, LONG_MS, &message));
+        OK(quintet_isonet_place(isonet, &next));
+        CHECK(message.kind == QUINTET_ISONET_MESSAGE && message.handler == NOTE && *(const char *)message.data == 'a' + message.sender);
+        CHECK(!is_before(place, next) && !is_before(next, place));
+    }
+    OK(quintet_isonet_close(isonet));
+    quintet_isonet_free(isonet);
+}
+
 static void *take_part(void *argument) {
     struct member *member = argument;
     join(member, LONG_MS);
@@ -235,6 +270,7 @@ static void *take_part(void *argument) {
     talk(member);
     OK(quintet_isonet_close(member->isonet));
     quintet_isonet_free(member->isonet);
+    see_values(member);
     wait_for_all();
     join(member, SILENCE_MS);
     take_nothing(member);

@@ -4,7 +4,7 @@ use super::SLICE;
 pub(super) use item::{Item, Lent};
 use quintet::{Code, Error, IsochronMaker, PresentView};
 use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 mod item;
@@ -17,6 +17,8 @@ const MAX_WAITING: (usize, usize) = (256, 4 << 20);
 pub(crate) struct Inbox {
     state: Mutex<Waiting>,
     changed: Condvar,
+    /// Once it has joined.
+    maker: OnceLock<IsochronMaker>,
 }
 
 #[derive(Default)]
@@ -61,21 +63,31 @@ impl Inbox {
         self.state().patience = patience;
     }
 
-    /// On the thread that executes isochrons: waits for room for a message, until the isonet ends or the program wants no more.
+    /// Once it has joined.
+    pub(super) fn set_maker(&self, maker: IsochronMaker) {
+        self.maker.get_or_init(|| maker);
+    }
+
+    pub(super) fn maker(&self) -> Option<&IsochronMaker> {
+        self.maker.get()
+    }
+
+    /// On the thread that executes isochrons: waits for room for a message, until the isonet ends or the program wants no more. Without a maker it has not joined so far, and there is room.
     ///
     /// # Errors
     /// `TaskFailed`: the program takes nothing.
-    pub(super) fn put(&self, item: Item, maker: &IsochronMaker) -> Result<(), Error> {
+    pub(super) fn put(&self, item: Item, maker: Option<&IsochronMaker>) -> Result<(), Error> {
         let (bytes, since) = (item.bytes(), Instant::now());
         let mut state = self.state();
         let mut is_patient = true;
-        while !state.is_shut && !state.has_room(bytes) && is_patient && maker.end().is_none() {
+        let goes_on = || maker.is_some_and(|maker| maker.end().is_none());
+        while !state.is_shut && !state.has_room(bytes) && is_patient && goes_on() {
             state.is_held_up = true;
             state = self.changed.wait_timeout(state, SLICE).unwrap_or_else(PoisonError::into_inner).0;
             is_patient = since.elapsed() < state.patience;
         }
         state.is_held_up = false;
-        let has_room = state.has_room(bytes);
+        let has_room = maker.is_none() || state.has_room(bytes);
         if !state.is_shut && has_room {
             state.bytes += bytes;
             state.items.push_back(item);

@@ -1,11 +1,13 @@
 //! What else a program may say of its isonet before it joins.
 
-use super::quintet_isonet;
+use super::inbox::Item;
+use super::{Member, quintet_isonet};
 use crate::boundary::{guarded, slice, text, value};
 use crate::error::quintet_status;
 use crate::lab::parsed;
 use core::ffi::c_char;
-use quintet::{ConnectConfig, Variable};
+use quintet::{ConnectConfig, IsonetBuilder, Variable};
+use std::sync::Arc;
 
 /// Shares a variable of so many bytes, 1 to 4096, with copies at these members alone: one at least. Others read it from the copy with the lowest number. All members say the same.
 ///
@@ -65,4 +67,28 @@ pub extern "C" fn quintet_isonet_set_listen(
 #[unsafe(no_mangle)]
 pub extern "C" fn quintet_isonet_tell_views(isonet: Option<&quintet_isonet>) -> quintet_status {
     guarded(|| value(isonet)?.say(|said| said.tells_views = true))
+}
+
+/// Has `quintet_isonet_next` tell of each value that an isochron gives a variable with a copy here: `QUINTET_ISONET_VALUE`, among the messages and in the one order with them. They take room as messages do. A
+/// value for a reserved place behind which another one was reserved or written is none: nobody finds it in the variable.
+///
+/// Fails with `QUINTET_BAD_VALUE` once it has joined.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_isonet_tell_values(isonet: Option<&quintet_isonet>) -> quintet_status {
+    guarded(|| value(isonet)?.say(|said| said.tells_values = true))
+}
+
+impl Member {
+    /// Puts messages and values where they are performed, so that they come in one order; handlers have nothing to do then.
+    pub(super) fn telling_values(&self, builder: IsonetBuilder, handlers: Vec<u32>) -> IsonetBuilder {
+        let inbox = Arc::clone(&self.inbox);
+        let builder = handlers.iter().fold(builder, |builder, handler| builder.handler(*handler, |_| {}));
+        builder.observe(move |performed| {
+            let Some(item) = Item::performed(performed, &handlers) else { return };
+            let maker = inbox.maker();
+            if let (Err(why), Some(maker)) = (inbox.put(item, maker), maker) {
+                maker.leave(why);
+            }
+        })
+    }
 }

@@ -2,10 +2,10 @@
 
 use crate::isonet::quintet_isonet_kind::{
     QUINTET_ISONET_MESSAGE, QUINTET_ISONET_PLAIN, QUINTET_ISONET_STATE, QUINTET_ISONET_STATE_WANTED,
-    QUINTET_ISONET_VIEW,
+    QUINTET_ISONET_VALUE, QUINTET_ISONET_VIEW,
 };
 use crate::isonet::quintet_isonet_message;
-use quintet::isotach::View;
+use quintet::isotach::{Operation, Performed, View};
 use quintet::{Bytes, Place, PlainReceived, Received};
 
 /// One of them: all but plain messages in the one order.
@@ -19,6 +19,13 @@ pub(in crate::isonet) enum Item {
     Plain {
         sender: u16,
         handler: u32,
+        bytes: Bytes,
+    },
+    /// A variable has a new value.
+    Value {
+        sender: u16,
+        variable: u32,
+        place: Place,
         bytes: Bytes,
     },
     /// A view begins.
@@ -57,10 +64,28 @@ impl Item {
         Item::Plain { sender: received.sender, handler, bytes: received.bytes.to_vec().into() }
     }
 
+    /// What a program is told of that is performed here; none: nothing.
+    pub(in crate::isonet) fn performed(performed: &Performed, handlers: &[u32]) -> Option<Item> {
+        let (sender, place) = (performed.sender.0, performed.place);
+        match &performed.operation {
+            // Its member ends by one for another handler.
+            Operation::Send { handler, bytes, .. } => {
+                let (handler, bytes) = (*handler, bytes.clone());
+                handlers.contains(&handler).then_some(Item::Message { sender, handler, place, bytes })
+            }
+            Operation::Write(variable, bytes) | Operation::Assign(variable, bytes) => {
+                Some(Item::Value { sender, variable: variable.0, place, bytes: bytes.clone() })
+            }
+            Operation::Read(_) | Operation::Sched(_) => None,
+        }
+    }
+
     /// What it takes of the room for messages.
     pub(super) fn bytes(&self) -> usize {
         match self {
-            Item::Message { bytes, .. } | Item::Plain { bytes, .. } => bytes.len(),
+            Item::Message { bytes, .. } | Item::Plain { bytes, .. } | Item::Value { bytes, .. } => {
+                bytes.len()
+            }
             Item::View { .. } | Item::State(_) | Item::StateWanted => 0,
         }
     }
@@ -77,6 +102,12 @@ impl Item {
             Item::Plain { sender, handler, bytes } => {
                 (QUINTET_ISONET_PLAIN, sender, handler, Lent { bytes, ..Lent::default() })
             }
+            Item::Value { sender, variable, place, bytes } => (
+                QUINTET_ISONET_VALUE,
+                sender,
+                variable,
+                Lent { bytes, place: Some(place), ..Lent::default() },
+            ),
             Item::View { view, members } => {
                 let place = Some(Place::start_of(view));
                 (QUINTET_ISONET_VIEW, 0, 0, Lent { members, place, ..Lent::default() })

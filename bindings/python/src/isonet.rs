@@ -10,8 +10,10 @@ use crate::pending::calling;
 use crate::witness::Witness;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
-use quintet::isotach::{Isonet as Shared, Operation, View, Witnessed};
-use quintet::{Code, Delivery, Error, IsochronMaker, Place, PlainReceived, PresentView, Received, Variable};
+use quintet::isotach::{Isonet as Shared, Operation, Testimony, View, Witnessed};
+use quintet::{
+    Code, Delivery, Error, IsochronMaker, NodeId, Place, PlainReceived, PresentView, Received, Variable,
+};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -288,7 +290,8 @@ impl Isonet {
         Ok(py.detach(|| {
             let mut kept = self.locked_kept();
             self.locked_isonet().iter().for_each(|isonet| kept.keep(isonet));
-            Witness { member, witnessed: std::mem::take(&mut kept.witnessed), views: kept.views.clone() }
+            let (node, said) = (NodeId(member), std::mem::take(&mut kept.witnessed));
+            Witness(Testimony { node, views: kept.views.clone(), said })
         }))
     }
 

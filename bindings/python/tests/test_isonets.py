@@ -1,12 +1,13 @@
 """Isonets: plain messages, news of views, witnesses of the order, reads without a value, and isochrons within others or never ended."""
 
 import asyncio
+import pickle
 import threading
 
 import pytest
 
 import quintet
-from quintet.isochrons import check
+from quintet.isochrons import Witness, check
 
 WITHIN_S = 60
 X = quintet.Variable(1, int)
@@ -157,7 +158,12 @@ def test_what_members_have_done_is_one_order_and_what_is_missing_is_found(lab):
     isonets = joined(lab, 2, handlers=lambda me: ["note"], keep_witness=True)
     at_once([lambda isonet=isonet: work(isonet) for isonet in isonets])
     close(isonets)
-    check([isonet.take_witness() for isonet in isonets])
+    witnesses = [isonet.take_witness() for isonet in isonets]
+    check(witnesses)
+    check([pickle.loads(pickle.dumps(witness)) for witness in witnesses])
+    assert Witness.from_bytes(witnesses[0].to_bytes()).executed == witnesses[0].executed
+    with pytest.raises(quintet.BadValue, match="no witness"):
+        Witness.from_bytes(witnesses[0].to_bytes()[:-1])
 
 
 def test_an_isochron_within_another_is_refused_and_one_that_never_ends_is_told_at_the_end(lab):

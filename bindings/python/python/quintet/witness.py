@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from quintet import _native
 from quintet.isochron import Place
@@ -19,7 +19,7 @@ class Executed(NamedTuple):
 
 
 class Witness:
-    """What one member has done, in its order. Made by `isonet.take_witness`; good in the process that has it."""
+    """What one member has done, in its order. Made by `isonet.take_witness`. It may be pickled, or told elsewhere as bytes, and checked there."""
 
     def __init__(self, native: _native.Witness) -> None:
         self._native = native
@@ -28,6 +28,18 @@ class Witness:
     def member(self) -> int:
         """Which member it is of."""
         return self._native.member
+
+    def to_bytes(self) -> bytes:
+        """The same as bytes, for `from_bytes` of the same version."""
+        return self._native.to_bytes()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Witness:
+        """What `to_bytes` has given. Raises BadValue for what is none."""
+        return cls(_native.Witness.from_bytes(data))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Witness.from_bytes, (self.to_bytes(),)
 
     @property
     def executed(self) -> list[Executed]:

@@ -9,7 +9,7 @@
 #define X 1
 #define AT_ONE 2
 #define ROUNDS 20
-#define SILENCE_MS 1000
+#define SILENCE_MS 4000
 
 struct member {
     quintet_lab *lab;
@@ -188,7 +188,7 @@ static void take_nothing(struct member *member) {
         while (quintet_isochron_new(isonet, &isochron) == QUINTET_OK) quintet_isochron_free(isochron), usleep(1000);
         quintet_status status;
         while ((status = quintet_isonet_next(isonet, LONG_MS, &message)) == QUINTET_OK) continue;
-        CHECK(status == QUINTET_TASK_FAILED && strstr(quintet_error_message(), "has taken no message for 500 ms while 256") != NULL);
+        CHECK(status == QUINTET_TASK_FAILED && strstr(quintet_error_message(), "has taken no message for 2000 ms while 256") != NULL);
         COMES_TO(QUINTET_TASK_FAILED, quintet_isonet_close(isonet));
         return;
     }

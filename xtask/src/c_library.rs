@@ -42,7 +42,17 @@ const AREAS: [Area; 18] = [
     Area { page: "quintet_pending", sources: &["pending", "begin"] },
     Area { page: "quintet_messaging", sources: &["messaging"] },
     Area { page: "quintet_handler", sources: &["handler"] },
-    Area { page: "quintet_isonet", sources: &["isonet", "isonet/coming_back"] },
+    Area {
+        page: "quintet_isonet",
+        sources: &[
+            "isonet",
+            "isonet/saying",
+            "isonet/update",
+            "isonet/plain",
+            "isonet/views",
+            "isonet/coming_back",
+        ],
+    },
     Area { page: "quintet_isochron", sources: &["isochron"] },
     Area { page: "quintet_server", sources: &["server"] },
 ];

@@ -217,7 +217,41 @@ typedef enum {
      * A member comes back: the state that this program has now is to be given with `quintet_isonet_give_state`, before anything else is taken.
      */
     QUINTET_ISONET_STATE_WANTED = 2,
+    /**
+     * A plain message, which has no place in the order.
+     */
+    QUINTET_ISONET_PLAIN = 3,
+    /**
+     * A view begins: the data are the numbers of its members, each a `uint16_t`, ascending. Of what was taken before nothing is executed in it, of what comes behind all.
+     */
+    QUINTET_ISONET_VIEW = 4,
+    /**
+     * An isochron has given a variable with a copy here this value.
+     */
+    QUINTET_ISONET_VALUE = 5,
 } quintet_isonet_kind;
+
+/**
+ * Why a read has no value.
+ */
+typedef enum {
+    /**
+     * It has one.
+     */
+    QUINTET_HAS_VALUE = 0,
+    /**
+     * The member that had reserved the place that was read has ended without giving a value. The variable has one again once it is written.
+     */
+    QUINTET_WRITER_DIED = 1,
+    /**
+     * A member ended before the one whose copy was read had answered: it is to be read again.
+     */
+    QUINTET_UNANSWERED = 2,
+    /**
+     * All members that had a copy of the variable have ended, and nobody has written it since.
+     */
+    QUINTET_VALUE_LOST = 3,
+} quintet_no_value;
 
 /**
  * What one end of a range is.
@@ -591,19 +625,19 @@ typedef void (*quintet_handle)(quintet_call *call, void *argument);
  */
 typedef struct {
     /**
-     * A message, unless the program shares its state.
+     * A message of an isochron, unless the program takes something else as well.
      */
     quintet_isonet_kind kind;
     /**
-     * The member that has sent it, of a message.
+     * The member that has sent it, of a message; whose isochron it was, of a value.
      */
     uint16_t sender;
     /**
-     * For which handler, of a message.
+     * For which handler, or plain handler, of a message; of which variable, of a value.
      */
     uint32_t handler;
     /**
-     * What was sent, or the state.
+     * What was sent, the value, the state, or the members of the view.
      */
     const void *data;
     /**
@@ -611,6 +645,38 @@ typedef struct {
      */
     size_t length;
 } quintet_isonet_message;
+
+/**
+ * Where something stands in the one order, the same for all members: of two places the first is the one that is less in the first field, from the top, in which they differ.
+ */
+typedef struct {
+    /**
+     * The view, from 1.
+     */
+    uint32_t view;
+    /**
+     * The pulse in it: the instant of logical time.
+     */
+    uint64_t pulse;
+    /**
+     * The member that has sent the isochron.
+     */
+    uint16_t sender;
+    /**
+     * Which isochron of that member it is.
+     */
+    uint64_t rank;
+    /**
+     * 0, or which of the isochrons that concern this member alone, and that it has executed behind that place.
+     */
+    uint32_t behind;
+} quintet_place;
+
+/**
+ * Computes new values: `values` has a pointer to each variable's value, as many bytes as it has and aligned for any number, and what lies there when it returns true is the new one. False: they keep
+ * what they have. It must not throw or jump, nor wait for what needs these variables.
+ */
+typedef bool (*quintet_update)(void *const *values, void *argument);
 
 #ifdef __cplusplus
 extern "C" {
@@ -2027,14 +2093,22 @@ quintet_status quintet_isonet_is_present(quintet_isonet *isonet, uint16_t member
 
 /**
  * Takes the next message, in the one order, if one comes within `timeout_ms`. Its data are good until the next is taken, or the isonet is freed. A program that shares its state also
- * takes that of another one, and is asked for its own.
+ * takes that of another one, and is asked for its own; one that wants news of views or values takes those.
  *
  * Fails with `QUINTET_TIMED_OUT`; `QUINTET_BUSY` while this program is to give its state; `QUINTET_CANCELLED` if the program's interrupt check ended the wait; `QUINTET_UNREACHABLE` or `QUINTET_PEER_SILENT` if this member
- * has stopped; `QUINTET_NO_HANDLER` if a message came for a handler that this member has not; `QUINTET_CLOSED` once it was closed.
+ * has stopped; `QUINTET_TASK_FAILED` if the program took nothing for so long that this member has left; `QUINTET_NO_HANDLER` if a message came for a handler that this member has not; `QUINTET_CLOSED` once it was closed.
  */
 quintet_status quintet_isonet_next(quintet_isonet *isonet,
                                    int64_t timeout_ms,
                                    quintet_isonet_message *message);
+
+/**
+ * Where what was taken last stands in the one order: a message of an isochron, a value; or a view, which is before all that is executed in it.
+ *
+ * Fails with `QUINTET_BAD_VALUE` for a plain message or a state, which have no place, and where nothing was taken so far.
+ */
+quintet_status quintet_isonet_place(quintet_isonet *isonet,
+                                    quintet_place *place);
 
 /**
  * Waits until all isochrons of this member are executed and all members close, and ends. It takes no more messages: what comes meanwhile is dropped. The program's interrupt
@@ -2048,6 +2122,121 @@ quintet_status quintet_isonet_close(quintet_isonet *isonet);
  * Ends at once, if it was not closed, and frees the isonet; the others are told that this member is gone. Isochrons are freed on their own, before. NULL is left alone.
  */
 void quintet_isonet_free(quintet_isonet *isonet);
+
+/**
+ * Shares a variable of so many bytes, 1 to 4096, with copies at these members alone: one at least. Others read it from the copy with the lowest number. All members say the same.
+ *
+ * Fails with `QUINTET_BAD_VALUE` once it has joined. What cannot be is found by `quintet_isonet_join`.
+ */
+quintet_status quintet_isonet_add_variable_at(quintet_isonet *isonet,
+                                              uint32_t variable,
+                                              size_t bytes,
+                                              const uint16_t *members,
+                                              size_t count);
+
+/**
+ * Takes plain messages for the plain handler of this number: their numbers have nothing to do with those of `quintet_isonet_add_handler`. What comes for another one ends this member.
+ *
+ * Fails with `QUINTET_BAD_VALUE` once it has joined.
+ */
+quintet_status quintet_isonet_add_plain_handler(quintet_isonet *isonet,
+                                                uint32_t handler);
+
+/**
+ * Isochrons get their place as soon as their parts have left, and not once all receivers have said that they have them: faster, and where the machine of a sender dies then, some of the
+ * others may lack a part of what the rest has executed, and stop with `QUINTET_PEER_SILENT` when the next view begins. All members say this, or none.
+ *
+ * Fails with `QUINTET_BAD_VALUE` once it has joined.
+ */
+quintet_status quintet_isonet_set_agreed(quintet_isonet *isonet);
+
+/**
+ * Where this member listens for the others (see `quintet_lab_connect` for addresses; port 0 is a free one). Without this: where its job says that it is reached, and else in shared memory.
+ *
+ * Fails with `QUINTET_BAD_VALUE` for what is no address, and once it has joined. That it cannot be listened there is found by `quintet_isonet_join`.
+ */
+quintet_status quintet_isonet_set_listen(quintet_isonet *isonet,
+                                         const char *address);
+
+/**
+ * Has `quintet_isonet_next` tell of each view that begins after the first: `QUINTET_ISONET_VIEW`, between what was executed before it and what is executed in it.
+ *
+ * Fails with `QUINTET_BAD_VALUE` once it has joined.
+ */
+quintet_status quintet_isonet_tell_views(quintet_isonet *isonet);
+
+/**
+ * Has `quintet_isonet_next` tell of each value that an isochron gives a variable with a copy here: `QUINTET_ISONET_VALUE`, among the messages and in the one order with them. They take room as messages do. A
+ * value for a reserved place behind which another one was reserved or written is none: nobody finds it in the variable.
+ *
+ * Fails with `QUINTET_BAD_VALUE` once it has joined.
+ */
+quintet_status quintet_isonet_tell_values(quintet_isonet *isonet);
+
+/**
+ * Gives variables, each once, the values that `update` computes from what they have; nobody sees or changes them in between: who reads them waits. `update` is called once, on this
+ * thread, by this call alone. Two such updates never wait for each other in a circle. A member's own updates of a variable follow each other. If a view begins meanwhile, it is done in that one.
+ *
+ * With `QUINTET_OK` it has happened, or happens if this member goes on, unless `update` gave false. Otherwise the variables keep what they have: `QUINTET_TIMED_OUT` if they were not this member's to
+ * change within `timeout_ms`, `QUINTET_CANCELLED` if the program's interrupt check ended the wait, `QUINTET_BUSY` if messages fill their room and nobody takes them; `QUINTET_BAD_VALUE` for no variable,
+ * one twice or one that there is not; `QUINTET_PEER_DIED` if a variable had no value (see `quintet_no_value`), and all of them are zeros now; `QUINTET_UNREACHABLE` and its kin as `quintet_isochron_wait`.
+ */
+quintet_status quintet_isonet_update(quintet_isonet *isonet,
+                                     const uint32_t *variables,
+                                     size_t count,
+                                     quintet_update update,
+                                     void *argument,
+                                     int64_t timeout_ms);
+
+/**
+ * Gives a variable a value if it has the expected one, both of `length` bytes; `has_swapped` says whether it had.
+ *
+ * Fails with `QUINTET_BAD_VALUE` if they are not of the variable's size, and else as `quintet_isonet_update`.
+ */
+quintet_status quintet_isonet_compare_and_swap(quintet_isonet *isonet,
+                                               uint32_t variable,
+                                               const void *expected,
+                                               const void *value,
+                                               size_t length,
+                                               int64_t timeout_ms,
+                                               bool *has_swapped);
+
+/**
+ * Sends a plain message, 60 KiB at most, to the plain handler of a member, this one as well, and waits until it has arrived: that program takes it with `quintet_isonet_next`, before or
+ * behind whatever isochrons do. What one member sends another in plain messages comes in the order in which it was sent.
+ *
+ * Fails with `QUINTET_BAD_VALUE` for no such member, `QUINTET_TOO_LARGE`; `QUINTET_BUSY` if 256 plain messages of this member have not arrived, and it was not sent; `QUINTET_BUSY`, too, while messages fill their
+ * room here and nobody takes them, `QUINTET_TIMED_OUT` or `QUINTET_CANCELLED`, and then it goes on; `QUINTET_PEER_DIED` if that member has ended, and it may have arrived; `QUINTET_UNREACHABLE` and its kin as
+ * `quintet_isochron_wait`.
+ */
+quintet_status quintet_isonet_send_plain(quintet_isonet *isonet,
+                                         uint16_t member,
+                                         uint32_t handler,
+                                         const void *data,
+                                         size_t length,
+                                         int64_t timeout_ms);
+
+/**
+ * Sends it, and does not wait: whether it arrives is not told.
+ *
+ * Fails with `QUINTET_BAD_VALUE` for no such member, `QUINTET_TOO_LARGE`, `QUINTET_UNREACHABLE` and its kin.
+ */
+quintet_status quintet_isonet_begin_plain(quintet_isonet *isonet,
+                                          uint16_t member,
+                                          uint32_t handler,
+                                          const void *data,
+                                          size_t length);
+
+/**
+ * The present view: its number, from 1, and the numbers of its members, ascending, which are lent until this is asked again or the isonet is freed. One thread at a time asks.
+ * `number` may be NULL.
+ *
+ * Fails with `QUINTET_BAD_VALUE` before it has joined.
+ */
+quintet_status quintet_isonet_view(quintet_isonet *isonet,
+                                   uint32_t *number,
+                                   const uint16_t **members,
+                                   size_t *count);
 
 /**
  * Lets members that have ended come back: this member answers them. All members should say so.
@@ -2172,8 +2361,7 @@ quintet_status quintet_isochron_wait(quintet_isochron *isochron,
                                      int64_t timeout_ms);
 
 /**
- * Lends the value of a read, by its index from 0, until the isochron is freed: of an isochron that was waited for. It is NULL if the value comes no more, as who had
- * reserved the place is gone, or a member ended before the one whose copy was read had answered.
+ * Lends the value of a read, by its index from 0, until the isochron is freed: of an isochron that was waited for. It is NULL if there is none: `quintet_isochron_no_value` says why.
  *
  * Fails with `QUINTET_BAD_VALUE` before it was executed, and for no such index.
  */
@@ -2181,6 +2369,22 @@ quintet_status quintet_isochron_value(quintet_isochron *isochron,
                                       size_t index,
                                       const void **data,
                                       size_t *length);
+
+/**
+ * Says why a read of an isochron that was waited for has no value, by its index from 0: `QUINTET_HAS_VALUE` if it has one.
+ *
+ * Fails with `QUINTET_BAD_VALUE` before it was executed, and for no such index.
+ */
+quintet_status quintet_isochron_no_value(quintet_isochron *isochron,
+                                         size_t index,
+                                         quintet_no_value *why);
+
+/**
+ * Where an isochron that was waited for stands in the one order.
+ *
+ * Fails with `QUINTET_BAD_VALUE` before it was executed.
+ */
+quintet_status quintet_isochron_place(quintet_isochron *isochron, quintet_place *place);
 
 /**
  * Frees it. NULL is left alone.

@@ -19,6 +19,8 @@
 
 #define NAME "isotach"
 #define JOIN_MS 60000
+/* Programs of old compute without a poll, and are not heard while what they have not taken fills its room. */
+#define SILENCE_MS 60000
 /* Below the 240 at which a node refuses more. */
 #define MAX_UNDER_WAY 64
 #define MAX_VARIABLES 4096
@@ -146,6 +148,7 @@ static void at_exit(int status, void *unused) {
     if (!iso.is_open) return;
     iso.is_ending = true;
     if (status == EXIT_FAILURE) end_with(status);
+    if (iso.open != NULL) misused("the program ends within an isochron that iso_start has begun: iso_end comes before, and nothing of it has happened");
     iso_flush();
     need(quintet_isonet_close(iso.isonet), "the end");
     iso.is_open = false;
@@ -200,6 +203,7 @@ void iso_init(void) {
     for (uint32_t handler = 0; handler < ISO_HANDLERS; handler++) need(quintet_isonet_add_handler(iso.isonet, handler), "iso_init");
     for (int index = 0; index < iso.variable_count; index++)
         need(quintet_isonet_add_variable(iso.isonet, (uint32_t)iso.variables[index].number, (size_t)iso.variables[index].bytes), "iso_init");
+    need(quintet_isonet_set_silence_limit(iso.isonet, SILENCE_MS), "iso_init");
     need(quintet_isonet_join(iso.isonet, JOIN_MS), "iso_init");
     iso.is_open = true;
     if (on_exit(at_exit, NULL) != 0) misused("iso_init: the end cannot be arranged");
@@ -269,13 +273,20 @@ void iso_assign(int variable, const void *value) {
     need(quintet_isochron_assign(iso.open, (uint32_t)variable, value, bytes), "iso_assign");
 }
 
+__attribute__((noreturn)) static void say_why_there_is_none(quintet_isochron *isochron, size_t index) {
+    quintet_no_value why;
+    need(quintet_isochron_no_value(isochron, index, &why), "iso_end");
+    if (why == QUINTET_WRITER_DIED) misused("iso_end: a variable has no value: the node that had reserved its place is gone");
+    misused("iso_end: a variable has no value: the node that has it is gone");
+}
+
 /* Gives the program what an isochron has read. */
 static void give_values(quintet_isochron *isochron, const struct target *targets, int count) {
     for (int index = 0; index < count; index++) {
         const void *value;
         size_t length;
         need(quintet_isochron_value(isochron, (size_t)index, &value, &length), "iso_end");
-        if (value == NULL) misused("iso_end: the value of a variable comes no more: the node that had reserved its place is gone");
+        if (value == NULL) say_why_there_is_none(isochron, (size_t)index);
         memcpy(targets[index].to, value, length);
     }
 }

@@ -8,7 +8,7 @@
 //! `quintet_status_retry` says whether the same call may be made again: a program that takes tasks goes on after
 //! `QUINTET_TIMED_OUT`, and ends after `QUINTET_PEER_DIED`.
 
-use core::cell::RefCell;
+use core::cell::{Cell, RefCell};
 use core::ffi::{CStr, c_char};
 use quintet_errors::{Code, Fault, Retry};
 use std::ffi::CString;
@@ -16,6 +16,8 @@ use std::ffi::CString;
 thread_local! {
     /// The text of this thread's last error.
     static MESSAGE: RefCell<CString> = RefCell::default();
+    /// The same once that is gone: functions of `atexit` run behind it, and ask. It has no end of its own, so that it outlives all that have.
+    static LAST_MESSAGE: Cell<&'static CStr> = const { Cell::new(c"") };
 }
 
 /// What a call came to.
@@ -127,8 +129,10 @@ impl quintet_status {
 /// Keeps an error's text for this thread. NUL within it is left out.
 pub(crate) fn remember(text: &str) {
     let text = CString::new(text.replace('\0', "")).unwrap_or_default();
-    // A thread that ends has no place for it any more, and nobody who asks.
-    let _ = MESSAGE.try_with(|message| message.replace(text));
+    if MESSAGE.try_with(|message| drop(message.replace(text.clone()))).is_err() {
+        // The thread ends, and what it has is freed already: these few bytes are not.
+        LAST_MESSAGE.set(Box::leak(text.into_boxed_c_str()));
+    }
 }
 
 /// The code of this number, if it is one's.
@@ -140,7 +144,7 @@ fn code(status: i32) -> Option<Code> {
 /// the next call of this thread that fails. Never NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn quintet_error_message() -> *const c_char {
-    MESSAGE.try_with(|message| message.borrow().as_ptr()).unwrap_or(c"".as_ptr())
+    MESSAGE.try_with(|message| message.borrow().as_ptr()).unwrap_or_else(|_| LAST_MESSAGE.get().as_ptr())
 }
 
 /// The constant's name: "QUINTET_TIMED_OUT". Of a number that is no status "QUINTET_INTERNAL".

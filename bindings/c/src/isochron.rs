@@ -8,14 +8,15 @@
 
 use crate::boundary::{Tagged, free, give, guarded, handle, limit, misuse, place, value};
 use crate::error::quintet_status;
-use crate::isonet::{Member, SLICE, quintet_isonet};
+use crate::isonet::waiting::end_of;
+use crate::isonet::{Member, quintet_isonet, quintet_place};
 use crate::messaging::message;
 use core::ffi::c_void;
 use core::mem::MaybeUninit;
 use core::ptr::{NonNull, null, null_mut};
-use quintet::{Code, Error, Executed, Isochron, PendingIsochron, Variable};
+use quintet::{Bytes, Error, Executed, Isochron, NoValue, PendingIsochron, Variable};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// An isochron. One thread puts it together; any may wait for it.
 pub struct quintet_isochron(Tagged<Part>);
@@ -33,6 +34,20 @@ enum State {
     Done(Result<Executed, Error>),
     /// It could not be begun.
     Over,
+}
+
+/// Why a read has no value.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum quintet_no_value {
+    /// It has one.
+    QUINTET_HAS_VALUE = 0,
+    /// The member that had reserved the place that was read has ended without giving a value. The variable has one again once it is written.
+    QUINTET_WRITER_DIED = 1,
+    /// A member ended before the one whose copy was read had answered: it is to be read again.
+    QUINTET_UNANSWERED = 2,
+    /// All members that had a copy of the variable have ended, and nobody has written it since.
+    QUINTET_VALUE_LOST = 3,
 }
 
 /// Begins to put one together. To be freed with `quintet_isochron_free`.
@@ -183,8 +198,7 @@ pub extern "C" fn quintet_isochron_wait(
     guarded(|| value(isochron)?.wait(limit(timeout_ms)))
 }
 
-/// Lends the value of a read, by its index from 0, until the isochron is freed: of an isochron that was waited for. It is NULL if the value comes no more, as who had
-/// reserved the place is gone, or a member ended before the one whose copy was read had answered.
+/// Lends the value of a read, by its index from 0, until the isochron is freed: of an isochron that was waited for. It is NULL if there is none: `quintet_isochron_no_value` says why.
 ///
 /// Fails with `QUINTET_BAD_VALUE` before it was executed, and for no such index.
 #[unsafe(no_mangle)]
@@ -198,15 +212,45 @@ pub extern "C" fn quintet_isochron_value(
         let data = place(data, "data", null())?;
         let length = place(length, "length", 0)?;
         let state = value(isochron)?.state();
-        let State::Done(Ok(executed)) = &*state else {
-            return Err(misuse("this isochron was not waited for, or not executed"));
-        };
-        let read = executed.values.get(index);
-        let read =
-            read.ok_or_else(|| misuse(format!("there is no read {index} of {}", executed.values.len())))?;
-        if let Some(bytes) = read {
+        if let Ok(bytes) = state.read(index)? {
             (*data, *length) = (bytes.as_ptr().cast(), bytes.len());
         }
+        Ok(())
+    })
+}
+
+/// Says why a read of an isochron that was waited for has no value, by its index from 0: `QUINTET_HAS_VALUE` if it has one.
+///
+/// Fails with `QUINTET_BAD_VALUE` before it was executed, and for no such index.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_isochron_no_value(
+    isochron: Option<&quintet_isochron>,
+    index: usize,
+    why: Option<&mut MaybeUninit<quintet_no_value>>,
+) -> quintet_status {
+    guarded(|| {
+        let why = place(why, "why", quintet_no_value::QUINTET_HAS_VALUE)?;
+        *why = match value(isochron)?.state().read(index)? {
+            Ok(_) => quintet_no_value::QUINTET_HAS_VALUE,
+            Err(NoValue::WriterDied) => quintet_no_value::QUINTET_WRITER_DIED,
+            Err(NoValue::Unanswered) => quintet_no_value::QUINTET_UNANSWERED,
+            Err(_) => quintet_no_value::QUINTET_VALUE_LOST,
+        };
+        Ok(())
+    })
+}
+
+/// Where an isochron that was waited for stands in the one order.
+///
+/// Fails with `QUINTET_BAD_VALUE` before it was executed.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_isochron_place(
+    isochron: Option<&quintet_isochron>,
+    place: Option<&mut MaybeUninit<quintet_place>>,
+) -> quintet_status {
+    guarded(|| {
+        let found = crate::boundary::place(place, "place", quintet_place::default())?;
+        *found = quintet_place::of(value(isochron)?.state().executed()?.place);
         Ok(())
     })
 }
@@ -215,6 +259,27 @@ pub extern "C" fn quintet_isochron_value(
 #[unsafe(no_mangle)]
 pub extern "C" fn quintet_isochron_free(isochron: Option<NonNull<quintet_isochron>>) {
     free(isochron);
+}
+
+impl State {
+    /// What a read has given.
+    ///
+    /// # Errors
+    /// `BadValue` before it is executed, and for no such index.
+    fn read(&self, index: usize) -> Result<&Result<Bytes, NoValue>, Error> {
+        let values = &self.executed()?.values;
+        let read = values.get(index);
+        read.ok_or_else(|| misuse(format!("there is no read {index} of {}", values.len())))
+    }
+
+    /// # Errors
+    /// `BadValue` before it is executed.
+    fn executed(&self) -> Result<&Executed, Error> {
+        match self {
+            State::Done(Ok(executed)) => Ok(executed),
+            _ => Err(misuse("this isochron was not waited for, or not executed")),
+        }
+    }
 }
 
 impl Part {
@@ -230,23 +295,9 @@ impl Part {
     }
 
     fn wait(&self, limit: Option<Duration>) -> Result<(), Error> {
-        let until = limit.and_then(|limit| Instant::now().checked_add(limit));
         self.member.joined()?;
-        loop {
-            let left =
-                until.map_or(SLICE, |until| until.saturating_duration_since(Instant::now()).min(SLICE));
-            if let Some(outcome) = self.look(left) {
-                return outcome;
-            }
-            if self.member.inbox.holds_up() {
-                let text = "the isochron goes on, and what the program has not taken holds it up: take some with quintet_isonet_next, and wait again";
-                return Err(Error::new(Code::Busy, text));
-            }
-            self.member.connection.interrupt.look()?;
-            if until.is_some_and(|until| Instant::now() >= until) {
-                return Err(Error::new(Code::TimedOut, "the isochron goes on, and may be executed yet"));
-            }
-        }
+        let outcome = self.member.wait_for(end_of(limit), |slice| self.look(slice));
+        outcome.map_err(|stopped| stopped.told_of("the isochron"))?
     }
 
     fn look(&self, limit: Duration) -> Option<Result<(), Error>> {

@@ -7,7 +7,10 @@
 //! other by the space of their lab, and then have links of their own.
 //!
 //! Messages wait until the program takes them with `quintet_isonet_next`, in the one order. There is room for 256 of them and 4 MiB: while it is full this member executes nothing,
-//! and whoever has sent it something waits. No thread of the library calls the program.
+//! and whoever has sent it something waits. A program that takes none for half the silence limit then, half a second unless it says otherwise, ends its member: whatever it asks next fails with
+//! `QUINTET_TASK_FAILED`, whose text says so, and the others go on without it. No thread of the library calls the program.
+//!
+//! *Plain* messages have no place in the order, and wait for nothing that has one: for what need not be seen in one order, such as an answer to who has asked.
 //!
 //! A member that ends without closing, is killed, or of which nothing is heard for a second is lost to the others, who go on without it. What nobody of them has executed until then
 //! fails with `QUINTET_PEER_DIED`, as does what was put together before a member came back: it is begun again, by those that are left. With fewer than half of the members, or half without the lowest, they stop (`QUINTET_UNREACHABLE`); who was
@@ -53,16 +56,23 @@ use crate::threads::without_signals;
 use core::ffi::{c_char, c_void};
 use core::mem::MaybeUninit;
 use core::ptr::{NonNull, null, null_mut};
-use inbox::{Inbox, Item};
-use quintet::{Bytes, Code, Error, Isonet, IsonetBuilder, Variable};
+use inbox::{Inbox, Item, Lent};
+use quintet::{Code, Delivery, Error, Isonet, IsonetBuilder, LinkAddress, Place, Variable};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 pub mod coming_back;
 mod inbox;
+pub mod plain;
+pub mod saying;
+pub mod update;
+pub mod views;
+pub(crate) mod waiting;
 
 /// How often a wait looks whether it was interrupted, or can end at all.
 pub(crate) const SLICE: Duration = Duration::from_millis(20);
+/// A member of which nothing is heard for so long is lost to the others, unless it says otherwise.
+const SILENCE: Duration = Duration::from_secs(1);
 
 /// A member of an isonet. Any threads may use it at once; one at a time takes messages.
 pub struct quintet_isonet(Tagged<Arc<Member>>);
@@ -76,7 +86,9 @@ pub struct Member {
     joined: OnceLock<Isonet>,
     pub(crate) inbox: Arc<Inbox>,
     /// What the program has taken last, and looks at.
-    lent: Mutex<Bytes>,
+    lent: Mutex<Lent>,
+    /// The members of the view that it has asked for last.
+    viewed: Mutex<Vec<u16>>,
     process: u32,
 }
 
@@ -84,8 +96,14 @@ pub struct Member {
 #[derive(Clone, Default)]
 struct Said {
     member: Option<(u16, u16)>,
-    variables: Vec<(Variable, usize)>,
+    /// Number, bytes, and who has copies; none: all have.
+    variables: Vec<(Variable, usize, Option<Vec<u16>>)>,
     handlers: Vec<u32>,
+    plain_handlers: Vec<u32>,
+    is_agreed: bool,
+    listens_at: Option<LinkAddress>,
+    tells_views: bool,
+    tells_values: bool,
     silence_limit: Option<Duration>,
     is_rejoinable: bool,
     shares_state: bool,
@@ -101,19 +119,48 @@ pub enum quintet_isonet_kind {
     QUINTET_ISONET_STATE = 1,
     /// A member comes back: the state that this program has now is to be given with `quintet_isonet_give_state`, before anything else is taken.
     QUINTET_ISONET_STATE_WANTED = 2,
+    /// A plain message, which has no place in the order.
+    QUINTET_ISONET_PLAIN = 3,
+    /// A view begins: the data are the numbers of its members, each a `uint16_t`, ascending. Of what was taken before nothing is executed in it, of what comes behind all.
+    QUINTET_ISONET_VIEW = 4,
+    /// An isochron has given a variable with a copy here this value.
+    QUINTET_ISONET_VALUE = 5,
+}
+
+/// Where something stands in the one order, the same for all members: of two places the first is the one that is less in the first field, from the top, in which they differ.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct quintet_place {
+    /// The view, from 1.
+    pub view: u32,
+    /// The pulse in it: the instant of logical time.
+    pub pulse: u64,
+    /// The member that has sent the isochron.
+    pub sender: u16,
+    /// Which isochron of that member it is.
+    pub rank: u64,
+    /// 0, or which of the isochrons that concern this member alone, and that it has executed behind that place.
+    pub behind: u32,
+}
+
+impl quintet_place {
+    pub(crate) fn of(Place { stamp, behind }: Place) -> quintet_place {
+        let (view, pulse, sender, rank) = (stamp.view.0, stamp.pulse.0, stamp.sender.0, stamp.rank.0);
+        quintet_place { view, pulse, sender, rank, behind }
+    }
 }
 
 /// What a program takes. `data` is the library's, and good until the next one is taken.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct quintet_isonet_message {
-    /// A message, unless the program shares its state.
+    /// A message of an isochron, unless the program takes something else as well.
     pub kind: quintet_isonet_kind,
-    /// The member that has sent it, of a message.
+    /// The member that has sent it, of a message; whose isochron it was, of a value.
     pub sender: u16,
-    /// For which handler, of a message.
+    /// For which handler, or plain handler, of a message; of which variable, of a value.
     pub handler: u32,
-    /// What was sent, or the state.
+    /// What was sent, the value, the state, or the members of the view.
     pub data: *const c_void,
     /// Of so many bytes.
     pub length: usize,
@@ -135,6 +182,7 @@ pub extern "C" fn quintet_isonet_new(
             joined: OnceLock::new(),
             inbox: Arc::default(),
             lent: Mutex::default(),
+            viewed: Mutex::default(),
             process: std::process::id(),
         }));
         Ok(())
@@ -162,7 +210,7 @@ pub extern "C" fn quintet_isonet_add_variable(
     variable: u32,
     bytes: usize,
 ) -> quintet_status {
-    guarded(|| value(isonet)?.say(|said| said.variables.push((Variable(variable), bytes))))
+    guarded(|| value(isonet)?.say(|said| said.variables.push((Variable(variable), bytes, None))))
 }
 
 /// Takes messages for the handler of this number. What comes for another one ends this member, as it would not be where the others are.
@@ -244,10 +292,10 @@ pub extern "C" fn quintet_isonet_is_present(
 }
 
 /// Takes the next message, in the one order, if one comes within `timeout_ms`. Its data are good until the next is taken, or the isonet is freed. A program that shares its state also
-/// takes that of another one, and is asked for its own.
+/// takes that of another one, and is asked for its own; one that wants news of views or values takes those.
 ///
 /// Fails with `QUINTET_TIMED_OUT`; `QUINTET_BUSY` while this program is to give its state; `QUINTET_CANCELLED` if the program's interrupt check ended the wait; `QUINTET_UNREACHABLE` or `QUINTET_PEER_SILENT` if this member
-/// has stopped; `QUINTET_NO_HANDLER` if a message came for a handler that this member has not; `QUINTET_CLOSED` once it was closed.
+/// has stopped; `QUINTET_TASK_FAILED` if the program took nothing for so long that this member has left; `QUINTET_NO_HANDLER` if a message came for a handler that this member has not; `QUINTET_CLOSED` once it was closed.
 #[unsafe(no_mangle)]
 pub extern "C" fn quintet_isonet_next(
     isonet: Option<&quintet_isonet>,
@@ -259,9 +307,28 @@ pub extern "C" fn quintet_isonet_next(
         let empty = quintet_isonet_message { kind, sender: 0, handler: 0, data: null(), length: 0 };
         let message = place(message, "message", empty)?;
         let member = value(isonet)?;
-        let (next, bytes) = member.next(limit(timeout_ms))?.given();
+        let (next, lent) = member.next(limit(timeout_ms))?.given();
         *message = next;
-        *member.lent() = bytes;
+        *member.lent() = lent;
+        Ok(())
+    })
+}
+
+/// Where what was taken last stands in the one order: a message of an isochron, a value; or a view, which is before all that is executed in it.
+///
+/// Fails with `QUINTET_BAD_VALUE` for a plain message or a state, which have no place, and where nothing was taken so far.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_isonet_place(
+    isonet: Option<&quintet_isonet>,
+    place: Option<&mut MaybeUninit<quintet_place>>,
+) -> quintet_status {
+    guarded(|| {
+        let found = crate::boundary::place(place, "place", quintet_place::default())?;
+        let member = value(isonet)?;
+        member.joined()?;
+        let place = member.lent().place();
+        *found =
+            quintet_place::of(place.ok_or_else(|| misuse("what was taken last has no place in the order"))?);
         Ok(())
     })
 }
@@ -315,6 +382,7 @@ impl Member {
         let isonet = without_signals(|| join(self.builder(said).limit(limit)))?;
         let inbox = Arc::clone(&self.inbox);
         isonet.maker().notify_end(Box::new(move || inbox.wake()));
+        self.inbox.set_maker(isonet.maker());
         self.joined.set(isonet).map_err(|_| misuse("this isonet was joined before"))
     }
 
@@ -323,15 +391,41 @@ impl Member {
         if let Some((member, members)) = said.member {
             builder = builder.member(member, members);
         }
-        for (variable, bytes) in said.variables {
-            builder = builder.variable(variable, bytes);
+        for (variable, bytes, copies) in said.variables {
+            builder = match copies {
+                Some(copies) => builder.variable_at(variable, bytes, &copies),
+                None => builder.variable(variable, bytes),
+            };
         }
-        for handler in said.handlers {
+        let silence = said.silence_limit.unwrap_or(SILENCE);
+        builder = builder.silence_limit(silence);
+        self.inbox.set_patience(silence / 2);
+        for handler in said.handlers.iter().copied().filter(|_| !said.tells_values) {
             let inbox = Arc::clone(&self.inbox);
-            builder = builder.handler(handler, move |received| inbox.put(handler, received));
+            builder = builder.handler(handler, move |received| {
+                let taken = inbox.put(Item::of(handler, received), Some(&received.maker()));
+                taken.unwrap_or_else(|why| received.leave(why));
+            });
         }
-        if let Some(limit) = said.silence_limit {
-            builder = builder.silence_limit(limit);
+        if said.tells_values {
+            builder = self.telling_values(builder, said.handlers);
+        }
+        for handler in said.plain_handlers {
+            let inbox = Arc::clone(&self.inbox);
+            builder = builder.plain_handler(handler, move |received| {
+                let taken = inbox.put(Item::of_plain(handler, received), Some(&received.maker()));
+                taken.unwrap_or_else(|why| received.leave(why));
+            });
+        }
+        if said.is_agreed {
+            builder = builder.delivery(Delivery::Agreed);
+        }
+        if let Some(address) = said.listens_at {
+            builder = builder.listen_at(address);
+        }
+        if said.tells_views {
+            let inbox = Arc::clone(&self.inbox);
+            builder = builder.on_view(move |view| inbox.put_view(view));
         }
         if said.is_rejoinable {
             builder = builder.rejoinable();
@@ -361,7 +455,7 @@ impl Member {
         self.joined.get().ok_or_else(|| misuse("this isonet was not joined so far"))
     }
 
-    fn lent(&self) -> MutexGuard<'_, Bytes> {
+    fn lent(&self) -> MutexGuard<'_, Lent> {
         self.lent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -85,6 +85,8 @@ static void fill(quintet_isonet *isonet, struct book *book, size_t notes) {
         case QUINTET_ISONET_STATE_WANTED:
             give_book(isonet, book);
             break;
+        default:
+            CHECK(!"nothing else comes");
         }
     }
 }

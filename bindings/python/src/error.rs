@@ -2,7 +2,7 @@
 
 use crate::words::in_python;
 use pyo3::prelude::*;
-use quintet::{Cause, Code, Error, Fault, IsonetCause, Retry};
+use quintet::{Cause, Code, Error, Fault, IsonetCause, NoValue, Retry};
 use std::borrow::Cow;
 
 /// The exception for an error.
@@ -17,6 +17,7 @@ pub(crate) fn raise(error: impl Into<Error>) -> PyErr {
         let code = error.code() as u16;
         let made = py.import("quintet.errors").and_then(|errors| match error.cause() {
             Cause::Isonet(IsonetCause::ViewChanged) => errors.getattr("ViewChanged")?.call1((code, &*text)),
+            Cause::Isonet(IsonetCause::NoValue(why)) => errors.getattr(class_of(*why))?.call1((code, &*text)),
             _ => errors.getattr("from_code")?.call1((code, &*text)),
         });
         if let (Ok(made), Cause::TooOld(Some(oldest))) = (&made, error.cause())
@@ -26,6 +27,16 @@ pub(crate) fn raise(error: impl Into<Error>) -> PyErr {
         }
         made.map_or_else(|failed| failed, PyErr::from_value)
     })
+}
+
+/// The class of a read without a value.
+pub(crate) fn class_of(why: NoValue) -> &'static str {
+    match why {
+        NoValue::WriterDied => "WriterDied",
+        NoValue::Unanswered => "Unanswered",
+        NoValue::Lost => "ValueLost",
+        _ => "NoValue",
+    }
 }
 
 /// A field that cannot be a value. `what` says what it is, after the field's number.

@@ -1,15 +1,15 @@
 //! One isochron: put together, begun, waited for.
 
 use crate::connection::{limit, wait_with_signals};
-use crate::error::raise;
+use crate::error::{class_of, raise};
 use crate::fork::Maker;
 use crate::isonet::{Program, place_of};
 use crate::pending::calling;
+use crate::plain::PendingPlain;
+use crate::reserving::Reserving;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
-use quintet::{
-    Bytes, Cause, Code, Error, Executed, IsochronMaker, IsonetCause, PendingIsochron as Begun, Variable,
-};
+use quintet::{Bytes, Code, Error, Executed, IsochronMaker, NoValue, PendingIsochron as Begun, Variable};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -29,8 +29,6 @@ pub(crate) struct Isochron {
     maker: IsochronMaker,
     /// None once it was begun or abandoned.
     isochron: Mutex<Option<quintet::Isochron>>,
-    /// What was begun and has reserved places: whoever is interrupted before it is given that finds it here.
-    reserving: Mutex<Option<Py<PendingIsochron>>>,
 }
 
 /// An isochron under way. Dropped, it goes on.
@@ -38,17 +36,12 @@ pub(crate) struct Isochron {
 pub(crate) struct PendingIsochron {
     program: Arc<Program>,
     process: Maker,
-    maker: IsochronMaker,
     state: Mutex<State>,
-    /// Variables whose next places it has reserved, and their bytes; none: nothing is to be given back.
-    reserved: Mutex<Option<Vec<(u32, usize)>>>,
 }
 
 enum State {
     UnderWay(Begun),
     Done(Result<Executed, Error>),
-    /// Its places are given back, whatever it comes to.
-    GivenBack,
 }
 
 #[pymethods]
@@ -60,8 +53,36 @@ impl Isochrons {
         self.process.check().map_err(raise)?;
         let isochron = self.maker.isochron().map_err(|error| self.program.raise(error))?;
         let (program, maker) = (Arc::clone(&self.program), self.maker.clone());
-        let (isochron, reserving) = (Mutex::new(Some(isochron)), Mutex::new(None));
-        Ok(Isochron { program, process: self.process, maker, isochron, reserving })
+        Ok(Isochron { program, process: self.process, maker, isochron: Mutex::new(Some(isochron)) })
+    }
+
+    /// Reads variables, by their numbers, and reserves their next places.
+    ///
+    /// Raises BadValue in a handler, and for what cannot be; as `isochron`.
+    fn reserve(&self, py: Python<'_>, variables: Vec<u32>) -> PyResult<Reserving> {
+        self.process.check().map_err(raise)?;
+        if self.maker.is_handling() {
+            return Err(raise(waits_in_a_handler()));
+        }
+        let variables: Vec<Variable> = variables.into_iter().map(Variable).collect();
+        let reserving = py.detach(|| self.maker.reserve(&variables));
+        let reserving = reserving.map_err(|error| self.program.raise(error))?;
+        Ok(Reserving::of(&self.program, self.process, reserving))
+    }
+
+    /// Begins a plain message to a plain handler, by its number.
+    ///
+    /// Raises BadValue for no such member, TooLarge; as `isochron`.
+    fn begin_plain(
+        &self,
+        py: Python<'_>,
+        member: u16,
+        handler: u32,
+        data: Vec<u8>,
+    ) -> PyResult<PendingPlain> {
+        self.process.check().map_err(raise)?;
+        let begun = py.detach(|| self.maker.begin_plain(member, handler, data));
+        Ok(PendingPlain::of(&self.program, self.process, begun.map_err(|error| self.program.raise(error))?))
     }
 
     /// Whether this is the thread that runs the handlers.
@@ -75,24 +96,6 @@ impl Isochron {
         self.process.check().map_err(raise)?;
         let mut isochron = self.isochron.lock().unwrap_or_else(PoisonError::into_inner);
         isochron.as_mut().ok_or_else(over).and_then(operate).map_err(raise)
-    }
-
-    fn begin_with(
-        &self,
-        py: Python<'_>,
-        to_wait: bool,
-        reserved: Option<Vec<(u32, usize)>>,
-    ) -> PyResult<PendingIsochron> {
-        self.process.check().map_err(raise)?;
-        let isochron = self.take().ok_or_else(|| raise(over()))?;
-        if to_wait && self.maker.is_handling() {
-            py.detach(|| isochron.abandon());
-            return Err(raise(waits_in_a_handler()));
-        }
-        let begun = py.detach(|| isochron.begin()).map_err(|error| self.program.raise(error))?;
-        let (program, maker, process) = (Arc::clone(&self.program), self.maker.clone(), self.process);
-        let (state, reserved) = (Mutex::new(State::UnderWay(begun)), Mutex::new(reserved));
-        Ok(PendingIsochron { program, process, maker, state, reserved })
     }
 
     fn take(&self) -> Option<quintet::Isochron> {
@@ -131,19 +134,15 @@ impl Isochron {
 
     /// Begins it. `to_wait`: it is to be waited for, which no handler may.
     fn begin(&self, py: Python<'_>, to_wait: bool) -> PyResult<PendingIsochron> {
-        self.begin_with(py, to_wait, None)
-    }
-
-    /// Begins it, to be waited for. Its first reads are of these variables, of so many bytes, of which it reserves the next places: they are given back, unless it is kept.
-    fn begin_reserving(&self, py: Python<'_>, variables: Vec<(u32, usize)>) -> PyResult<Py<PendingIsochron>> {
-        let begun = Py::new(py, self.begin_with(py, true, Some(variables))?)?;
-        *self.reserving.lock().unwrap_or_else(PoisonError::into_inner) = Some(begun.clone_ref(py));
-        Ok(begun)
-    }
-
-    /// What `begin_reserving` has begun, given once.
-    fn take_reserving(&self) -> Option<Py<PendingIsochron>> {
-        self.reserving.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.process.check().map_err(raise)?;
+        let isochron = self.take().ok_or_else(|| raise(over()))?;
+        if to_wait && self.maker.is_handling() {
+            py.detach(|| isochron.abandon());
+            return Err(raise(waits_in_a_handler()));
+        }
+        let begun = py.detach(|| isochron.begin()).map_err(|error| self.program.raise(error))?;
+        let (program, state) = (Arc::clone(&self.program), Mutex::new(State::UnderWay(begun)));
+        Ok(PendingIsochron { program, process: self.process, state })
     }
 
     /// Gives it up: nothing of it happens.
@@ -154,15 +153,17 @@ impl Isochron {
     }
 }
 
+/// Dropped with operations in it and neither begun nor given up, it is told by `close`.
 impl Drop for Isochron {
     fn drop(&mut self) {
-        self.abandon();
+        let isochron = self.take();
+        Python::attach(|py| self.process.let_go(py, isochron));
     }
 }
 
 #[pymethods]
 impl PendingIsochron {
-    /// Its place and the values of its reads, None for one that comes no more. It may be asked for again.
+    /// Its place and the values of its reads; for one that has none, the name of the error and its text. It may be asked for again.
     #[pyo3(signature = (timeout = None))]
     fn result<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyTuple>> {
         let limit = limit(timeout)?;
@@ -174,8 +175,7 @@ impl PendingIsochron {
         })?;
         let executed =
             seen.ok_or_else(|| raise(self.goes_on()))?.map_err(|error| self.program.raise(error))?;
-        let values = executed.values.iter().map(|value| value.as_ref().map(|value| PyBytes::new(py, value)));
-        let values = PyList::new(py, values.collect::<Vec<_>>())?;
+        let values = values_of(py, &executed.values)?;
         PyTuple::new(py, [place_of(py, executed.place)?.into_any(), values.into_any()])
     }
 
@@ -192,17 +192,6 @@ impl PendingIsochron {
             _ => call(),
         });
     }
-
-    /// The places that it has reserved get their values otherwise.
-    fn keep(&self) {
-        self.take_reserved();
-    }
-
-    /// Once its reads have their values, gives them as those of the places that it has reserved; and calls back.
-    fn give_back(&self, py: Python<'_>, callback: Py<PyAny>) {
-        let call = calling(callback);
-        py.detach(|| self.restore(call));
-    }
 }
 
 impl PendingIsochron {
@@ -218,68 +207,35 @@ impl PendingIsochron {
         }
         match &*state {
             State::Done(executed) => Some(executed.clone()),
-            _ => Some(Err(over())),
-        }
-    }
-
-    fn take_reserved(&self) -> Option<Vec<(u32, usize)>> {
-        self.reserved.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-
-    /// Gives the reserved places back, and calls back.
-    fn restore(&self, call: impl FnOnce() + Send + 'static) {
-        let Some(variables) = self.take_reserved() else { return call() };
-        let maker = self.maker.clone();
-        let restore = move |executed: Result<Executed, Error>| {
-            // Of an isochron that was not executed there is no place.
-            if let Ok(executed) = executed {
-                restore(maker, variables, executed.values);
-            }
-            call();
-        };
-        let state = std::mem::replace(&mut *self.state(), State::GivenBack);
-        match state {
-            State::UnderWay(begun) => begun.then(restore),
-            State::Done(executed) => restore(executed),
-            State::GivenBack => {}
+            State::UnderWay(_) => None,
         }
     }
 
     fn goes_on(&self) -> Error {
-        let running = self.program.running();
-        let about = running.map_or(String::new(), |(name, seconds)| {
-            format!("; handler {name} of this member has been running for {seconds:.1} s, and nothing is executed here meanwhile")
-        });
-        Error::new(Code::TimedOut, format!("the isochron goes on, and may be executed yet{about}"))
+        let text = format!("the isochron goes on, and may be executed yet{}", self.program.held_up_by());
+        Error::new(Code::TimedOut, text)
     }
 }
 
+/// Dropped, it goes on.
 impl Drop for PendingIsochron {
     fn drop(&mut self) {
-        let state =
-            std::mem::replace(self.state.get_mut().unwrap_or_else(PoisonError::into_inner), State::GivenBack);
+        let over = State::Done(Err(over()));
+        let state = std::mem::replace(self.state.get_mut().unwrap_or_else(PoisonError::into_inner), over);
         Python::attach(|py| self.process.let_go(py, state));
     }
 }
 
-/// Gives the places that were reserved the values that were there before: in the next view, if nobody does it in this one.
-fn restore(maker: IsochronMaker, variables: Vec<(u32, usize)>, values: Vec<Option<Bytes>>) {
-    let begin = || {
-        let mut isochron = maker.isochron()?;
-        for ((variable, bytes), value) in variables.iter().zip(&values) {
-            let value = value.clone().unwrap_or_else(|| vec![0; *bytes].into());
-            isochron.assign(Variable(*variable), value)?;
-        }
-        isochron.begin()
+/// Values of reads: bytes, or the name of the error and its text.
+pub(crate) fn values_of<'py>(
+    py: Python<'py>,
+    values: &[Result<Bytes, NoValue>],
+) -> PyResult<Bound<'py, PyList>> {
+    let one = |value: &Result<Bytes, NoValue>| match value {
+        Ok(value) => Ok(PyBytes::new(py, value).into_any()),
+        Err(why) => Ok((class_of(*why), why.to_string()).into_pyobject(py)?.into_any()),
     };
-    // Of an isonet that has ended no place matters.
-    if let Ok(begun) = begin() {
-        begun.then(move |executed: Result<Executed, Error>| {
-            if executed.is_err_and(|error| error.cause() == &Cause::Isonet(IsonetCause::ViewChanged)) {
-                restore(maker, variables, values);
-            }
-        });
-    }
+    PyList::new(py, values.iter().map(one).collect::<PyResult<Vec<_>>>()?)
 }
 
 fn over() -> Error {

@@ -7,10 +7,14 @@ use crate::isochron::{Isochrons, waits_in_a_handler};
 use crate::isonet_events::{Events, Next};
 use crate::lab::address_to_serve;
 use crate::pending::calling;
+use crate::witness::Witness;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
-use quintet::isotach::Operation;
-use quintet::{Code, Delivery, Error, IsochronMaker, Place, Received, Variable};
+use quintet::isotach::{Isonet as Shared, Operation, Testimony, View, Witnessed};
+use quintet::{
+    Code, Delivery, Error, IsochronMaker, NodeId, Place, PlainReceived, PresentView, Received, Variable,
+};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -23,6 +27,11 @@ pub(crate) struct Wanted {
     variables: Vec<(u32, usize, Option<Vec<u16>>)>,
     /// Number, name and function.
     handlers: Vec<(u32, String, Option<Py<PyAny>>)>,
+    /// The same of plain ones, which all have a function.
+    plain_handlers: Vec<(u32, String, Py<PyAny>)>,
+    /// Is called with the number and the members of each view that begins.
+    on_view: Option<Py<PyAny>>,
+    keep_witness: bool,
     agreed: bool,
     listen_at: Option<Py<PyAny>>,
     limit: Option<f64>,
@@ -53,8 +62,23 @@ pub(crate) struct Isonet {
     maker: IsochronMaker,
     program: Arc<Program>,
     events: Arc<Events>,
+    kept: Mutex<Kept>,
     member: u16,
     members: u16,
+}
+
+/// What is kept of a member for a witness, also once it has ended.
+#[derive(Default)]
+struct Kept {
+    witnessed: Vec<Witnessed>,
+    views: BTreeMap<View, Arc<Shared>>,
+}
+
+impl Kept {
+    fn keep(&mut self, isonet: &quintet::Isonet) {
+        self.witnessed.extend(isonet.take_witness());
+        self.views = isonet.views();
+    }
 }
 
 /// Joins, in a thread of its own.
@@ -81,6 +105,17 @@ pub(crate) fn join(py: Python<'_>, connection: &Arc<Connection>, wanted: Wanted)
             }
             None => builder.handler(number, |_| {}),
         };
+    }
+    for (number, name, function) in wanted.plain_handlers {
+        let program = Arc::clone(&program);
+        builder =
+            builder.plain_handler(number, move |received| program.handle_plain(&name, &function, received));
+    }
+    if let Some(function) = wanted.on_view {
+        builder = builder.on_view(move |view| tell_view(&function, view));
+    }
+    if wanted.keep_witness {
+        builder = builder.keep_witness();
     }
     if wanted.agreed {
         builder = builder.delivery(Delivery::Agreed);
@@ -114,15 +149,33 @@ pub(crate) fn join(py: Python<'_>, connection: &Arc<Connection>, wanted: Wanted)
     let ended = Arc::clone(&events);
     py.detach(|| maker.notify_end(Box::new(move || ended.end())));
     let (process, isonet) = (Maker::this_process(), Mutex::new(Some(isonet)));
-    Ok(Isonet { process, isonet, maker, program, events, member, members })
+    Ok(Isonet { process, isonet, maker, program, events, kept: Mutex::default(), member, members })
 }
 
 impl Program {
     /// Has a handler take a message. What it raises ends this member: it is not where the others are.
     fn handle(self: &Arc<Self>, name: &str, function: &Py<PyAny>, received: &Received<'_>) {
+        let handled = self.run(name, |py| call(py, self, function, received));
+        handled.unwrap_or_else(|why| received.leave(why));
+    }
+
+    /// Has a plain handler take a plain message, likewise.
+    fn handle_plain(self: &Arc<Self>, name: &str, function: &Py<PyAny>, received: &PlainReceived<'_>) {
+        let handled = self.run(name, |py| {
+            let isochrons = isochrons_of(self, received.maker());
+            function.call1(py, (received.sender, PyBytes::new(py, received.bytes), isochrons)).map(drop)
+        });
+        handled.unwrap_or_else(|why| received.leave(why));
+    }
+
+    /// Runs a handler.
+    ///
+    /// # Errors
+    /// It has raised something, or the interpreter has ended.
+    fn run(&self, name: &str, handle: impl FnOnce(Python<'_>) -> PyResult<()>) -> Result<(), Error> {
         *self.locked_running() = Some((name.to_owned(), Instant::now()));
         let called = Python::try_attach(|py| {
-            call(py, self, function, received).map_err(|raised| {
+            handle(py).map_err(|raised| {
                 let text =
                     format!("handler {name} of this member raised {raised}: this member has left its isonet");
                 *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(raised);
@@ -130,11 +183,7 @@ impl Program {
             })
         });
         *self.locked_running() = None;
-        match called {
-            Some(Ok(())) => {}
-            Some(Err(why)) => received.leave(why),
-            None => received.leave(Error::new(Code::Closed, "this program has ended")),
-        }
+        called.unwrap_or_else(|| Err(Error::new(Code::Closed, "this program has ended")))
     }
 
     fn give_state(&self, give: &Py<PyAny>) -> Result<Vec<u8>, Error> {
@@ -163,9 +212,13 @@ impl Program {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The handler that runs, and for how many seconds.
-    pub(crate) fn running(&self) -> Option<(String, f64)> {
-        self.locked_running().as_ref().map(|(name, since)| (name.clone(), since.elapsed().as_secs_f64()))
+    /// Which handler runs, and for how long: for the text of a wait that took too long. "" if none does.
+    pub(crate) fn held_up_by(&self) -> String {
+        let running = self.locked_running();
+        running.as_ref().map_or(String::new(), |(name, since)| {
+            let seconds = since.elapsed().as_secs_f64();
+            format!("; handler {name} of this member has been running for {seconds:.1} s, and nothing is executed here meanwhile")
+        })
     }
 
     /// An error; if a handler's exception is behind it, that is its cause.
@@ -188,10 +241,23 @@ fn call(
     function: &Py<PyAny>,
     received: &Received<'_>,
 ) -> PyResult<()> {
-    let isochrons =
-        Isochrons { maker: received.maker(), program: Arc::clone(program), process: Maker::this_process() };
+    let isochrons = isochrons_of(program, received.maker());
     let place = place_of(py, received.place)?;
     function.call1(py, (received.sender, place, PyBytes::new(py, received.bytes), isochrons)).map(drop)
+}
+
+/// What a handler is given to begin isochrons with.
+fn isochrons_of(program: &Arc<Program>, maker: IsochronMaker) -> Isochrons {
+    Isochrons { maker, program: Arc::clone(program), process: Maker::this_process() }
+}
+
+/// Tells the program of a view that begins. What its function raises is told as what a destructor raises is.
+fn tell_view(function: &Py<PyAny>, view: &PresentView) {
+    Python::try_attach(|py| {
+        if let Err(error) = function.call1(py, (view.view.0, view.members.clone())) {
+            error.write_unraisable(py, Some(function.bind(py)));
+        }
+    });
 }
 
 #[pymethods]
@@ -215,6 +281,18 @@ impl Isonet {
         };
         let present = isonet.view();
         Ok((present.view.0, present.members))
+    }
+
+    /// What it has done since this was asked last, if it keeps a witness. All there is once it is closed.
+    fn take_witness(&self, py: Python<'_>) -> PyResult<Witness> {
+        self.process.check().map_err(raise)?;
+        let member = self.member;
+        Ok(py.detach(|| {
+            let mut kept = self.locked_kept();
+            self.locked_isonet().iter().for_each(|isonet| kept.keep(isonet));
+            let (node, said) = (NodeId(member), std::mem::take(&mut kept.witnessed));
+            Witness(Testimony { node, views: kept.views.clone(), said })
+        }))
     }
 
     /// What makes isochrons of it.
@@ -277,6 +355,9 @@ impl Isonet {
     /// Ends at once: the others are told that it is gone.
     fn leave(&self, py: Python<'_>) {
         let isonet = self.locked_isonet().take();
+        if self.process.is_this_process() {
+            isonet.iter().for_each(|isonet| self.locked_kept().keep(isonet));
+        }
         self.process.let_go(py, isonet);
     }
 
@@ -288,6 +369,10 @@ impl Isonet {
 }
 
 impl Isonet {
+    fn locked_kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn locked_isonet(&self) -> MutexGuard<'_, Option<quintet::Isonet>> {
         self.isonet.lock().unwrap_or_else(PoisonError::into_inner)
     }

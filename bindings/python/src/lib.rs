@@ -42,8 +42,10 @@ mod messaging;
 mod outcome;
 mod parent;
 mod pending;
+mod plain;
 mod processes;
 mod range;
+mod reserving;
 mod server;
 mod settings;
 mod simulate;
@@ -51,6 +53,7 @@ mod space;
 mod status;
 mod value;
 mod watching;
+mod witness;
 mod words;
 
 use pyo3::prelude::*;
@@ -74,6 +77,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<isochron::Isochrons>()?;
     module.add_class::<isochron::Isochron>()?;
     module.add_class::<isochron::PendingIsochron>()?;
+    module.add_class::<reserving::Reserving>()?;
+    module.add_class::<reserving::PendingUpdate>()?;
+    module.add_class::<plain::PendingPlain>()?;
+    module.add_class::<witness::Witness>()?;
     module.add_class::<formal::ArrayFormal>()?;
     module.add_class::<range::RangeField>()?;
     module.add_class::<server::Server>()?;
@@ -90,6 +97,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(fork::before_fork, module)?)?;
     module.add_function(wrap_pyfunction!(fork::forked, module)?)?;
     module.add_function(wrap_pyfunction!(lab::running_cluster, module)?)?;
+    module.add_function(wrap_pyfunction!(witness::check_order, module)?)?;
     module.add_function(wrap_pyfunction!(parent::end_with_parent, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::read_model, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::run_all, module)?)?;

@@ -212,13 +212,14 @@ def test_a_handler_that_raises_ends_its_member_with_its_exception_and_the_others
 
 def test_a_handler_begins_isochrons_and_may_not_wait_for_them(lab):
     refused = []
-    isonets = {}
+    isonets, is_known = {}, [threading.Event(), threading.Event()]
 
     def handlers(me):
         def answer(message):
             with message.isochron() as i:
                 i.write(X, message.data[0])
                 i.send(message.sender, "answer", b"done")
+            assert is_known[me].wait(WITHIN_S)      # a message may come before `join` has returned
             for wait in (isonets[me].close, lambda: isonets[me].read(X), lambda: isonets[me].update(abs, X)):
                 try:
                     wait()
@@ -229,7 +230,7 @@ def test_a_handler_begins_isochrons_and_may_not_wait_for_them(lab):
 
     def work(isonet):
         isonets[isonet.member] = isonet
-        isonet.write(X, 0)
+        is_known[isonet.member].set()
         if isonet.member == 0:
             isonet.send(1, "ask", b"\x05")
             events = isonet.events(WITHIN_S)

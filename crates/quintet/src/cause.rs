@@ -59,6 +59,20 @@ pub enum IsonetCause {
     LeftBehind,
     /// This member lacks a part of what the others have executed, as isochrons do not wait for all parts with [`Delivery::Agreed`](crate::Delivery::Agreed): it executes nothing more.
     LacksPart,
+    /// A read of an isochron that was executed has no value.
+    NoValue(NoValue),
+}
+
+/// Why a read of a shared variable has no value, though its isochron was executed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum NoValue {
+    /// The member that had reserved the place that was read has gone without giving a value. The variable has one again once it is written.
+    WriterDied,
+    /// A member ended before the one whose copy was read had answered: read again.
+    Unanswered,
+    /// All members that had a copy of the variable have ended, and nobody has written it since.
+    Lost,
 }
 
 /// How the other side is gone.
@@ -152,7 +166,7 @@ impl Cause {
             Cause::AddressInUse => Code::AddressInUse,
             Cause::BadFile => Code::BadFile,
             Cause::Mismatch => Code::Mismatch,
-            Cause::Isonet(IsonetCause::ViewChanged) => Code::PeerDied,
+            Cause::Isonet(IsonetCause::ViewChanged | IsonetCause::NoValue(_)) => Code::PeerDied,
             Cause::Isonet(IsonetCause::Minority) => Code::Unreachable,
             Cause::Isonet(IsonetCause::LeftBehind | IsonetCause::LacksPart) => Code::PeerSilent,
         }

@@ -8,9 +8,14 @@ mod isochron;
 mod links;
 mod maker;
 mod meeting;
+mod no_value;
+mod outcome;
 mod plain;
 mod rejoining;
+mod reserving;
 mod state;
+mod turns;
+mod update;
 mod views;
 
 pub use handlers::Received;
@@ -18,6 +23,7 @@ pub use host::Isonet;
 pub use isochron::{Executed, Isochron, PendingIsochron};
 pub use maker::IsochronMaker;
 pub use plain::{PendingPlain, PlainReceived};
+pub use reserving::{PendingUpdate, Reserved, Reserving};
 pub use views::{LossCause, Lost, PresentView};
 
 use crate::stack::IsotachConfig;

@@ -77,7 +77,7 @@ mod trace;
 mod watch;
 
 pub use begin::Begin;
-pub use cause::{Cause, IsonetCause, Limit, PeerGone, Refused, Size};
+pub use cause::{Cause, IsonetCause, Limit, NoValue, PeerGone, Refused, Size};
 pub use collect::Collection;
 pub use connect_config::ConnectConfig;
 pub use error::Error;
@@ -88,7 +88,7 @@ pub use group::Group;
 pub use identity::{identified, identity};
 pub use isochrons::{
     Executed, Isochron, IsochronMaker, Isonet, IsonetBuilder, LossCause, Lost, MAX_MEMBERS, PendingIsochron,
-    PendingPlain, PlainReceived, PresentView, Received,
+    PendingPlain, PendingUpdate, PlainReceived, PresentView, Received, Reserved, Reserving,
 };
 pub use job::Job;
 pub use kept_spaces::{KeptSpace, KeptSpaces};

@@ -104,7 +104,7 @@ fn all_members_are_told_the_same_in_the_same_order_and_their_witness_is_one_orde
                     isochron.write(Y, vec![number; 8]).unwrap();
                     isochron.read(X).unwrap();
                     let executed = isochron.execute().unwrap();
-                    assert_eq!(executed.values[1].as_deref(), Some(&[number; 8][..]), "its own write");
+                    assert_eq!(executed.values[1].as_deref(), Ok(&[number; 8][..]), "its own write");
                 }
             });
         }
@@ -139,7 +139,7 @@ fn a_reserved_place_is_read_once_it_has_its_value() {
     let mut giving = members[0].isochron().unwrap();
     giving.assign(X, 9u64.to_le_bytes().to_vec()).unwrap();
     giving.execute().unwrap();
-    assert_eq!(reading.finish().unwrap().values, [Some(9u64.to_le_bytes().to_vec().into())]);
+    assert_eq!(reading.finish().unwrap().values, [Ok(9u64.to_le_bytes().to_vec().into())]);
     assert_eq!(read(&members[0], X), 5, "what was written over comes not back");
     let mut again = members[0].isochron().unwrap();
     again.assign(X, vec![0; 8]).unwrap();
@@ -203,9 +203,12 @@ fn what_a_program_does_wrong_is_refused_with_words_and_the_isonet_goes_on() {
     dropped.write(X, vec![1; 8]).unwrap();
     drop(dropped);
     assert_eq!(read(member, X), 0, "nothing of it has happened");
+    let mut held = members[1].isochron().unwrap();
+    held.write(X, vec![1; 8]).unwrap();
     let closed = close(&members);
     refused(closed[0].clone().unwrap_err(), Code::BadValue, "never ended");
-    assert_eq!(closed[1], Ok(()));
+    refused(closed[1].clone().unwrap_err(), Code::BadValue, "never ended: 1");
+    drop(held);
     assert_eq!(member.isochron().err().unwrap().code(), Code::Closed);
 }
 

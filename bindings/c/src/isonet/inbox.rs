@@ -1,33 +1,24 @@
 //! What comes for a program, until a thread of it takes that.
 
-use super::quintet_isonet_kind::{QUINTET_ISONET_MESSAGE, QUINTET_ISONET_STATE, QUINTET_ISONET_STATE_WANTED};
-use super::{SLICE, quintet_isonet_message};
-use quintet::{Bytes, Code, Error, IsochronMaker, Received};
+use super::SLICE;
+pub(super) use item::{Item, Lent};
+use quintet::{Code, Error, IsochronMaker, PresentView};
 use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+mod item;
 
 /// Messages that wait until the program takes them, and their bytes.
 const MAX_WAITING: (usize, usize) = (256, 4 << 20);
-
-/// What a program takes, in the one order.
-pub(super) enum Item {
-    Message {
-        sender: u16,
-        handler: u32,
-        bytes: Bytes,
-    },
-    /// Another one's, for who has come back.
-    State(Bytes),
-    /// This one's, for who comes back.
-    StateWanted,
-}
 
 /// What has come until the program takes it.
 #[derive(Default)]
 pub(crate) struct Inbox {
     state: Mutex<Waiting>,
     changed: Condvar,
+    /// Once it has joined.
+    maker: OnceLock<IsochronMaker>,
 }
 
 #[derive(Default)]
@@ -44,6 +35,8 @@ struct Waiting {
     given: Option<Vec<u8>>,
     /// Whether the program wants no more: it closes.
     is_shut: bool,
+    /// How long it may take nothing while it holds this member up.
+    patience: Duration,
 }
 
 /// A thread that takes something, or waits for that.
@@ -52,19 +45,6 @@ pub(super) struct Taking<'a>(&'a Inbox);
 impl Drop for Taking<'_> {
     fn drop(&mut self) {
         self.0.state().takers -= 1;
-    }
-}
-
-impl Item {
-    /// What the program sees of it, and the bytes that it looks at.
-    pub(super) fn given(self) -> (quintet_isonet_message, Bytes) {
-        let (kind, sender, handler, bytes) = match self {
-            Item::Message { sender, handler, bytes } => (QUINTET_ISONET_MESSAGE, sender, handler, bytes),
-            Item::State(bytes) => (QUINTET_ISONET_STATE, 0, 0, bytes),
-            Item::StateWanted => (QUINTET_ISONET_STATE_WANTED, 0, 0, Bytes::new()),
-        };
-        let (data, length) = (bytes.as_ptr().cast(), bytes.len());
-        (quintet_isonet_message { kind, sender, handler, data, length }, bytes)
     }
 }
 
@@ -78,43 +58,81 @@ impl Inbox {
         Taking(self)
     }
 
-    /// On the thread that executes isochrons: waits for room, until the isonet ends or the program wants no more.
-    pub(super) fn put(&self, handler: u32, received: &Received<'_>) {
-        let (maker, bytes) = (received.maker(), received.bytes.len());
+    /// Before it joins: how long the program may take nothing while it holds this member up. Nothing is heard of the member meanwhile, so that it is less than the silence limit.
+    pub(super) fn set_patience(&self, patience: Duration) {
+        self.state().patience = patience;
+    }
+
+    /// Once it has joined.
+    pub(super) fn set_maker(&self, maker: IsochronMaker) {
+        self.maker.get_or_init(|| maker);
+    }
+
+    pub(super) fn maker(&self) -> Option<&IsochronMaker> {
+        self.maker.get()
+    }
+
+    /// On the thread that executes isochrons: waits for room for a message, until the isonet ends or the program wants no more. Without a maker it has not joined so far, and there is room.
+    ///
+    /// # Errors
+    /// `TaskFailed`: the program takes nothing.
+    pub(super) fn put(&self, item: Item, maker: Option<&IsochronMaker>) -> Result<(), Error> {
+        let (bytes, since) = (item.bytes(), Instant::now());
         let mut state = self.state();
-        while !state.is_shut && !state.has_room(bytes) && maker.end().is_none() {
+        let mut is_patient = true;
+        let goes_on = || maker.is_some_and(|maker| maker.end().is_none());
+        while !state.is_shut && !state.has_room(bytes) && is_patient && goes_on() {
             state.is_held_up = true;
             state = self.changed.wait_timeout(state, SLICE).unwrap_or_else(PoisonError::into_inner).0;
+            is_patient = since.elapsed() < state.patience;
         }
         state.is_held_up = false;
-        if !state.is_shut && state.has_room(bytes) {
+        let has_room = maker.is_none() || state.has_room(bytes);
+        if !state.is_shut && has_room {
             state.bytes += bytes;
-            let bytes = received.bytes.to_vec().into();
-            state.items.push_back(Item::Message { sender: received.sender, handler, bytes });
+            state.items.push_back(item);
         }
+        let is_over = !state.is_shut && !has_room && !is_patient;
+        let took_none = is_over.then(|| state.took_none());
         drop(state);
         self.wake();
+        took_none.map_or(Ok(()), Err)
     }
 
     /// On the same thread, before anything is executed here: the state of another program.
     pub(super) fn put_state(&self, state: &[u8]) {
-        self.state().items.push_back(Item::State(state.to_vec().into()));
+        self.put_now(Item::State(state.to_vec().into()));
+    }
+
+    /// On the same thread, before anything of the view is executed here.
+    pub(super) fn put_view(&self, view: &PresentView) {
+        self.put_now(Item::View { view: view.view, members: view.members.clone() });
+    }
+
+    fn put_now(&self, item: Item) {
+        self.state().items.push_back(item);
         self.wake();
     }
 
     /// On the same thread: has the program give its state once it has taken all that came before, and waits for that.
     ///
     /// # Errors
-    /// `Closed`: the program takes no more, so that its state is not what it would be.
+    /// `Closed`: the program takes no more, so that its state is not what it would be. `TaskFailed`: it does not give it.
     pub(super) fn ask_for_state(&self) -> Result<Vec<u8>, Error> {
         let mut state = self.state();
         state.items.push_back(Item::StateWanted);
         self.wake();
         state.is_held_up = true;
-        let is_waiting = |state: &mut Waiting| state.given.is_none() && !state.is_shut;
-        state = self.changed.wait_while(state, is_waiting).unwrap_or_else(PoisonError::into_inner);
+        let (patience, is_waiting) =
+            (state.patience, |state: &mut Waiting| state.given.is_none() && !state.is_shut);
+        let waited = self.changed.wait_timeout_while(state, patience, is_waiting);
+        state = waited.unwrap_or_else(PoisonError::into_inner).0;
         state.is_held_up = false;
-        state.given.take().ok_or_else(|| {
+        let given = state.given.take();
+        if given.is_none() && !state.is_shut {
+            return Err(state.gave_none());
+        }
+        given.ok_or_else(|| {
             let text = "a member comes back, and this one closes and takes no more messages: it has no state to give, and has left";
             Error::new(Code::Closed, text)
         })
@@ -144,11 +162,8 @@ impl Inbox {
             return Err(Error::new(Code::Busy, text));
         }
         let item = state.items.pop_front();
-        match &item {
-            Some(Item::Message { bytes, .. }) => state.bytes -= bytes.len(),
-            Some(Item::StateWanted) => state.is_asked = true,
-            Some(Item::State(_)) | None => {}
-        }
+        state.bytes -= item.as_ref().map_or(0, Item::bytes);
+        state.is_asked = matches!(item, Some(Item::StateWanted));
         drop(state);
         self.wake();
         Ok(item)
@@ -173,6 +188,24 @@ impl Inbox {
 }
 
 impl Waiting {
+    fn took_none(&self) -> Error {
+        let text = format!(
+            "this program has taken no message for {} ms while {} of {} bytes waited for it, and nothing was executed here meanwhile: this member has left; take messages more often, or say a longer silence limit at all members",
+            self.patience.as_millis(),
+            self.items.len(),
+            self.bytes
+        );
+        Error::new(Code::TaskFailed, text)
+    }
+
+    fn gave_none(&self) -> Error {
+        let text = format!(
+            "a member comes back, and this program has not given its state within {} ms, while nothing was executed here: this member has left; give it with quintet_isonet_give_state, or say a longer silence limit at all members",
+            self.patience.as_millis()
+        );
+        Error::new(Code::TaskFailed, text)
+    }
+
     fn has_room(&self, bytes: usize) -> bool {
         self.items.len() < MAX_WAITING.0 && (self.items.is_empty() || self.bytes + bytes <= MAX_WAITING.1)
     }

@@ -81,6 +81,7 @@ from quintet.errors import (
     Mismatch,
     NoHandler,
     NoSuchSpace,
+    NoValue,
     NotAllowed,
     PeerDied,
     PeerSilent,
@@ -91,9 +92,12 @@ from quintet.errors import (
     TimedOut,
     TooLarge,
     TooOld,
+    Unanswered,
     Unreachable,
+    ValueLost,
     VersionMismatch,
     ViewChanged,
+    WriterDied,
     WrongCluster,
 )
 from quintet.registration import register_with_joblib
@@ -110,8 +114,8 @@ __all__ = [
     "Range", "Recipient", "Server", "SignatureStatus", "Space", "Status", "Variable",
     "aio", "array", "between", "connect", "empty", "errors", "prefix", "serve", "simulate",
     "AddressInUse", "BadFile", "BadValue", "Busy", "Cancelled", "Closed", "Code", "Conflict", "DuplicateNode", "Error", "IntegerOverflow", "LeaseLost",
-    "LimitReached", "Malformed", "Mismatch", "NoHandler", "NoSuchSpace", "NotAllowed", "PeerDied", "PeerSilent", "Resource", "SpaceExists", "SpaceFull", "TaskFailed", "TimedOut",
-    "TooLarge", "TooOld", "Unreachable", "VersionMismatch", "ViewChanged", "WrongCluster",
+    "LimitReached", "Malformed", "Mismatch", "NoHandler", "NoSuchSpace", "NoValue", "NotAllowed", "PeerDied", "PeerSilent", "Resource", "SpaceExists", "SpaceFull", "TaskFailed", "TimedOut",
+    "TooLarge", "TooOld", "Unanswered", "Unreachable", "ValueLost", "VersionMismatch", "ViewChanged", "WriterDied", "WrongCluster",
 ]  # fmt: skip
 
 __version__ = "0.1.0"

@@ -4,21 +4,42 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Generator
-from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import Any
 
 from quintet import _native, isochrons
-from quintet.errors import Closed, ViewChanged
+from quintet.errors import BadValue, Closed, Code, ViewChanged
 from quintet.isochron import Data, Part, Place
-from quintet.isonet_shape import Event, Wanted
+from quintet.isochron import Read as PlainRead
+from quintet.isonet_shape import Event, Shape, Wanted
 from quintet.variables import Variable
+
+
+class Read(PlainRead):
+    """What an isochron reads. `await` it for the value, once the isochron was begun; `.value` is there once it is executed."""
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        return self._wait().__await__()
+
+    async def _wait(self) -> Any:
+        """Raises NoValue as `.value`, and what `await` of its isochron raises; BadValue before that was begun."""
+        if self._isochron._executed is None and self._isochron._pending is not None:
+            await done(self._isochron._pending.done, self._isochron._pending.notify)
+        return self.value
 
 
 class Isochron(Part):
     """An isochron that is put together. `async with isonet.isochron() as i:` executes it at the end of the block, and waits for it; `with` begins it there, and
     `await i` waits. After an exception nothing of it happens.
     """
+
+    def __init__(self, shape: Shape, native: _native.Isochron, open_: set[asyncio.Task[Any] | None]) -> None:
+        super().__init__(shape, native)
+        self._open = open_
+
+    def read(self, variable: Variable) -> Read:
+        """Reads a variable, behind what the isochron does before. Raises BadValue, TooLarge."""
+        return Read(self, variable, self._read(variable))
 
     async def execute(self) -> Place:
         """Executes it: as `quintet.isochrons.Isochron.execute`. A cancelled await goes on."""
@@ -44,9 +65,11 @@ class Isochron(Part):
             self._pending = self._native.begin(True)
 
     async def __aenter__(self) -> Isochron:
+        self._open.add(asyncio.current_task())
         return self
 
     async def __aexit__(self, kind: object, *_: object) -> None:
+        self._open.discard(asyncio.current_task())
         if kind is not None:
             self.abandon()
         else:
@@ -58,11 +81,13 @@ class Isonet(isochrons.Member):
 
     def __init__(self, wanted: Wanted, native: _native.Isonet) -> None:
         super().__init__(wanted, native)
-        self._updates = {variable.number: asyncio.Lock() for variable in self._shape.variables}
+        self._open: set[asyncio.Task[Any] | None] = set()
 
     def isochron(self) -> Isochron:
-        """Begins to put an isochron together: `async with isonet.isochron() as i:`."""
-        return Isochron(self._shape, self._isochrons.isochron())
+        """Begins to put an isochron together: `async with isonet.isochron() as i:`. Raises BadValue if this task is in such a block of another one, which would be executed behind it."""
+        if self._open and asyncio.current_task() in self._open:
+            raise BadValue(Code.BadValue, isochrons.WITHIN_ANOTHER)
+        return Isochron(self._shape, self._isochrons.isochron(), self._open)
 
     async def send(self, member: int, handler: int | str, data: Data = b"") -> None:
         """An isochron of one message."""
@@ -87,44 +112,23 @@ class Isonet(isochrons.Member):
             except ViewChanged:
                 continue
 
-    async def _is_done_in_this_view(self, isochron: Part) -> bool:
-        assert isochron._pending is not None
-        await done(isochron._pending.done, isochron._pending.notify)
-        return self._take_in_this_view(isochron)
-
     async def update(self, function: Callable[..., Any], *variables: Variable) -> Any:
         """Gives variables the values that the function, a plain one, returns for what they have. If the await is cancelled before that, they keep what they have."""
-        async with self._updating(variables) as hand_over:
-            isochron = Part(self._shape, self._isochrons.isochron())
-            try:
-                reads = self._reserve(isochron, variables)
-                while not await self._is_done_in_this_view(isochron):
-                    isochron = Part(self._shape, self._isochrons.isochron())
-                    reads = self._reserve(isochron, variables)
-                values = function(*(read.value for read in reads))
-                assigning = self._assigning(variables, values)
-                self._keep(isochron, assigning)
-            except BaseException:
-                self._give_back(isochron, hand_over())
-                raise
-            # It happens, whether somebody waits for it or not.
-            while not await self._is_done_in_this_view(assigning):
-                assigning = self._assigning(variables, values)
-                assigning._pending = assigning._native.begin(False)
+        reserving = self._reserve(variables)
+        try:
+            await done(reserving.done, reserving.notify)
+            values, assigning = self._computed(reserving, function, variables)
+        finally:
+            reserving.give_back()  # unless it has its values
+        await done(assigning.done, assigning.notify)
+        assigning.result(0)
         return values
 
-    @asynccontextmanager
-    async def _updating(self, variables: tuple[Variable, ...]) -> AsyncIterator[Callable[[], Callable[[], None]]]:
-        """A member has one reserved place of a variable at a time: others of its tasks wait here. What this gives hands the end over to a callback."""
-        async with AsyncExitStack() as stack:
-            for number in sorted({self._shape.known(variable) for variable in variables}):
-                await stack.enter_async_context(self._updates[number])
-            yield partial(self._hand_over, stack)
-
-    def _hand_over(self, stack: AsyncExitStack) -> Callable[[], None]:
-        loop, kept = asyncio.get_running_loop(), stack.pop_all()
-        # Locks that are held for a callback, and released in the loop.
-        return partial(_tell, loop, lambda: loop.create_task(kept.aclose()))
+    async def send_plain(self, member: int, handler: int | str, data: Data = b"") -> None:
+        """Sends a plain message, and waits until it has arrived. A cancelled await goes on."""
+        pending = self._begin_plain(member, handler, data)
+        await done(pending.done, pending.notify)
+        pending.result(0)
 
     async def compare_and_swap(self, variable: Variable, expected: Any, value: Any) -> bool:
         """Gives a variable a value if it has the expected one, and says whether it had."""
@@ -201,4 +205,4 @@ async def _in_a_thread(work: Callable[[], Any]) -> Any:
     return await asyncio.get_running_loop().run_in_executor(None, work)
 
 
-__all__ = ["Event", "Isochron", "Isochrons", "Isonet"]
+__all__ = ["Event", "Isochron", "Isochrons", "Isonet", "Read"]

@@ -137,6 +137,22 @@ class ViewChanged(PeerDied):
     """A member of an isonet has ended, and those who are left went on before the isochron was executed. None of them has done anything of it: begin it again."""
 
 
+class NoValue(PeerDied):
+    """A read of a shared variable has no value, though its isochron was executed. Which of the three kinds it is says why."""
+
+
+class WriterDied(NoValue):
+    """The member that had reserved the place that was read has ended without giving a value. The variable has one again once it is written."""
+
+
+class Unanswered(NoValue):
+    """A member ended before the one whose copy was read had answered: read again."""
+
+
+class ValueLost(NoValue):
+    """All members that had a copy of the variable have ended, and nobody has written it since."""
+
+
 class PeerSilent(Error, ConnectionError):
     """Nothing was heard of the other side for too long."""
 

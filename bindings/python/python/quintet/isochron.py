@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 import zlib
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
-from quintet.errors import BadValue, Code, PeerDied
+from quintet.errors import BadValue, Code, NoValue, Unanswered, ValueLost, WriterDied
 
 if TYPE_CHECKING:
     from quintet import _native
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from quintet.variables import Variable
 
 Data = Union[bytes, bytearray, memoryview]
+
+_NO_VALUE: dict[str, type[NoValue]] = {kind.__name__: kind for kind in (WriterDied, Unanswered, ValueLost)}
 
 
 class Place(NamedTuple):
@@ -33,19 +36,30 @@ class Read:
 
     @property
     def value(self) -> Any:
-        """The value. Raises BadValue before the isochron is executed, PeerDied if who had reserved the place that was read is gone without giving a value,
-        or a member ended before the one whose copy was read had answered."""
-        data = self._isochron._result()[self._index]
-        if data is None:
-            why = "who had reserved its place is gone, or who has the copy had not answered when a member ended"
-            raise PeerDied(Code.PeerDied, f"the value of {self._variable!r} comes no more: {why}")
-        return self._variable.unpack(data)
+        """The value. Raises BadValue before the isochron is executed; WriterDied, Unanswered or ValueLost, which are NoValue, if there is none."""
+        return value_of(self._variable, self._isochron._result()[self._index])
 
     def __repr__(self) -> str:
         return f"<quintet.Read of {self._variable!r}>"
 
 
-def _bytes(data: Data) -> bytes:
+def value_of(variable: Variable, given: bytes | tuple[str, str]) -> Any:
+    """What a read has given of a variable. Raises NoValue."""
+    if isinstance(given, tuple):
+        kind, why = given
+        raise _NO_VALUE.get(kind, NoValue)(Code.PeerDied, f"{variable!r} has no value: {why}")
+    return variable.unpack(given)
+
+
+def checked_member(member: int) -> int:
+    """Its number. Raises BadValue for what is none."""
+    if not isinstance(member, int) or not 0 <= member < 1 << 16:
+        raise BadValue(Code.BadValue, f"{member!r} is no number of a member")
+    return member
+
+
+def message_bytes(data: Data) -> bytes:
+    """A message's bytes. Raises BadValue for what is none."""
     if not isinstance(data, (bytes, bytearray, memoryview)):
         raise BadValue(Code.BadValue, f"a message is bytes, and no {type(data).__name__}")
     return bytes(data)
@@ -57,22 +71,23 @@ class Part:
     def __init__(self, member: Shape, native: _native.Isochron) -> None:
         self._shape, self._native = member, native
         self._pending: _native.PendingIsochron | None = None
-        self._executed: tuple[Place, list[bytes | None]] | None = None
+        self._executed: tuple[Place, list[bytes | tuple[str, str]]] | None = None
 
     def send(self, member: int, handler: int | str, data: Data = b"") -> None:
         """Sends a message to a member's handler; to this member's as well. Raises BadValue, TooLarge; the isochron goes on without it."""
-        if not isinstance(member, int) or not 0 <= member < 1 << 16:
-            raise BadValue(Code.BadValue, f"{member!r} is no number of a member")
-        self._native.send(member, handler_number(handler), _bytes(data))
+        self._native.send(checked_member(member), handler_number(handler), message_bytes(data))
 
     def send_all(self, handler: int | str, data: Data = b"") -> None:
         """Sends it to every member of the present view, this one as well. Where somebody has come back behind that view, nothing of the isochron is executed: ViewChanged.
         Raises BadValue, TooLarge; the isochron goes on without any of these messages."""
-        self._native.send_all(handler_number(handler), _bytes(data))
+        self._native.send_all(handler_number(handler), message_bytes(data))
 
     def read(self, variable: Variable) -> Read:
         """Reads a variable, behind what the isochron does before: `.value` is there once it is executed. Raises BadValue, TooLarge."""
-        return Read(self, variable, self._native.read(self._shape.known(variable)))
+        return Read(self, variable, self._read(variable))
+
+    def _read(self, variable: Variable) -> int:
+        return self._native.read(self._shape.known(variable))
 
     def write(self, variable: Variable, value: Any) -> None:
         """Gives a variable a value. Raises BadValue, TooLarge."""
@@ -97,7 +112,7 @@ class Part:
         assert self._executed is not None
         return self._executed[0]
 
-    def _result(self) -> list[bytes | None]:
+    def _result(self) -> list[bytes | tuple[str, str]]:
         if self._executed is None:
             if self._pending is None or not self._pending.done():
                 raise BadValue(Code.BadValue, "this isochron is not executed so far")
@@ -115,9 +130,9 @@ class Part:
 class Isochron(Part):
     """An isochron that is put together: `with isonet.isochron() as i:` executes it at the end of the block; after an exception nothing of it happens."""
 
-    def __init__(self, member: Shape, native: _native.Isochron, timeout: float | None) -> None:
+    def __init__(self, member: Shape, native: _native.Isochron, timeout: float | None, open_: set[int]) -> None:
         super().__init__(member, native)
-        self._timeout = timeout
+        self._timeout, self._open = timeout, open_
 
     def execute(self, timeout: float | None = None) -> Place:
         """Executes it: waits until all its receivers have, `timeout` seconds at most. Gives where it stands in the one order.
@@ -136,9 +151,11 @@ class Isochron(Part):
         return self._pending
 
     def __enter__(self) -> Isochron:
+        self._open.add(threading.get_ident())
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
+        self._open.discard(threading.get_ident())
         if kind is not None:
             self.abandon()
         elif self._pending is None:

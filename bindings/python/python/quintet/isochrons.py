@@ -18,26 +18,21 @@ import atexit
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 from quintet import _native
 from quintet.errors import BadValue, Closed, Code, TimedOut, ViewChanged
-from quintet.isochron import Data, HandlersIsochron, Isochron, Part, Place, Read, handler_number
-from quintet.isonet_shape import Event, Handler, Message, Shape, Wanted
+from quintet.isochron import Data, HandlersIsochron, Isochron, Part, Place, Read, checked_member, handler_number, message_bytes, value_of
+from quintet.isonet_shape import Event, Handler, Message, PlainHandler, PlainMessage, Shape, View, Wanted
+from quintet.witness import Witness, check
 from quintet.variables import Variable
+
+WITHIN_ANOTHER = "an isochron is begun within the block of another one, which would be executed behind it: end that one first, or put this into it"
 
 MAX_EVENTS, MAX_EVENT_BYTES = 1024, 4 << 20
 """So many events are kept for who reads them, and as many bytes, unless a program says otherwise."""
 
 _joined: weakref.WeakSet[Member] = weakref.WeakSet()
-
-
-class View(NamedTuple):
-    """A view of an isonet. The first is 1; some numbers are left out."""
-
-    number: int
-    members: tuple[int, ...]
 
 
 class Member:
@@ -78,47 +73,24 @@ class Member:
         if not self._reads_events:
             raise BadValue(Code.BadValue, "this isonet was joined with max_events=0: it keeps no events")
 
-    def _reserve(self, isochron: Part, variables: tuple[Variable, ...]) -> list[Read]:
-        """Reads variables and reserves their next places at one instant."""
-        if not variables or len({variable.number for variable in variables}) != len(variables):
-            raise BadValue(Code.BadValue, "an update is of one variable or several, each once")
-        reads = [isochron.read(variable) for variable in variables]
-        for variable in variables:
-            isochron.schedule(variable)
-        isochron._pending = isochron._native.begin_reserving([(variable.number, variable.size) for variable in variables])
-        return reads
+    def _reserve(self, variables: tuple[Variable, ...]) -> _native.Reserving:
+        """Reads variables and reserves their next places at one instant, once it is their turn: a member has one reserved place of a variable at a time."""
+        return self._isochrons.reserve([self._shape.known(variable) for variable in variables])
 
-    def _give_back(self, isochron: Part, released: Callable[[], None]) -> None:
-        """An update comes to nothing: its variables keep what they have."""
-        begun = isochron._native.take_reserving()
-        if begun is None:
-            released()
-        else:
-            begun.give_back(released)
-
-    def _assigning(self, variables: tuple[Variable, ...], values: Any) -> Part:
-        """Gives those places new values: what the function of an update has returned."""
+    def _computed(self, reserving: _native.Reserving, function: Callable[..., Any], variables: tuple[Variable, ...]) -> Any:
+        """What a function returns for what reserved variables have, and the giving of it. Raises NoValue."""
+        values = function(*map(value_of, variables, reserving.result(0)))
         given = (values,) if len(variables) == 1 else tuple(values)
         if len(given) != len(variables):
             raise BadValue(Code.BadValue, f"an update of {len(variables)} variables gives as many values, not {len(given)}")
-        isochron = Part(self._shape, self._isochrons.isochron())
-        for variable, value in zip(variables, given):
-            isochron.assign(variable, value)
-        return isochron
+        return values, reserving.assign([variable.pack(value) for variable, value in zip(variables, given)])
 
-    def _keep(self, isochron: Part, assigning: Part) -> None:
-        """The reserved places have got their values."""
-        assigning._pending = assigning._native.begin(False)
-        assert isochron._pending is not None
-        isochron._pending.keep()
+    def _begin_plain(self, member: int, handler: int | str, data: Data) -> _native.PendingPlain:
+        return self._isochrons.begin_plain(checked_member(member), handler_number(handler), message_bytes(data))
 
-    def _take_in_this_view(self, isochron: Part) -> bool:
-        """False: nobody has done it, as a view began before; it is to be begun again."""
-        try:
-            isochron._take(None)
-        except ViewChanged:
-            return False
-        return True
+    def take_witness(self) -> Witness:
+        """What this member has done since this was asked last: nothing unless it was joined with `keep_witness`; all there is once it is closed. For `quintet.isochrons.check`."""
+        return Witness(self.native.take_witness())
 
     def __repr__(self) -> str:
         state = ", closed" if self.closed else ""
@@ -130,15 +102,18 @@ class Isonet(Member):
 
     def __init__(self, wanted: Wanted, native: _native.Isonet) -> None:
         super().__init__(wanted, native)
-        self._updates = {variable.number: threading.Lock() for variable in self._shape.variables}
+        self._open: set[int] = set()
 
     def isochron(self, timeout: float | None = None) -> Isochron:
         """Begins to put an isochron together: `with isonet.isochron() as i:` executes it at the end, waiting `timeout` seconds at most.
 
         Raises ViewChanged: a member has ended, and those who are left went on before it was executed, which nobody of them has done: do it again. Unreachable: so few members
-        are left that they have stopped; PeerSilent: the others went on without this member; TaskFailed, NoHandler: this member has left; Closed.
+        are left that they have stopped; PeerSilent: the others went on without this member; TaskFailed, NoHandler: this member has left; Closed. BadValue: this thread is in
+        the block of another isochron, which would be executed behind this one.
         """
-        return Isochron(self._shape, self._isochrons.isochron(), timeout)
+        if threading.get_ident() in self._open:
+            raise BadValue(Code.BadValue, WITHIN_ANOTHER)
+        return Isochron(self._shape, self._isochrons.isochron(), timeout, self._open)
 
     def send(self, member: int, handler: int | str, data: Data = b"") -> None:
         """An isochron of one message, executed in whatever view does it, as are those of the methods that follow."""
@@ -171,34 +146,25 @@ class Isonet(Member):
 
         Two such updates never wait for each other in a circle: all places of one are reserved at one instant. Raises as `Isochron.execute`.
         """
-        with self._updating(variables) as hand_over:
-            isochron = Part(self._shape, self._isochrons.isochron())
-            try:
-                reads = self._reserve(isochron, variables)
-                while not self._take_in_this_view(isochron):
-                    isochron = Part(self._shape, self._isochrons.isochron())
-                    reads = self._reserve(isochron, variables)
-                values = function(*(read.value for read in reads))
-                assigning = self._assigning(variables, values)
-                self._keep(isochron, assigning)
-            except BaseException:
-                self._give_back(isochron, hand_over())
-                raise
-            # It happens, whether somebody waits for it or not.
-            while not self._take_in_this_view(assigning):
-                assigning = self._assigning(variables, values)
-                assigning._pending = assigning._native.begin(False)
+        reserving = self._reserve(variables)
+        try:
+            reserving.result()
+            values, assigning = self._computed(reserving, function, variables)
+        finally:
+            reserving.give_back()  # unless it has its values
+        assigning.result()
         return values
 
-    @contextmanager
-    def _updating(self, variables: tuple[Variable, ...]) -> Iterator[Callable[[], Callable[[], None]]]:
-        """A member has one reserved place of a variable at a time: others of its threads wait here. What this gives hands the end over to a callback."""
+    def send_plain(self, member: int, handler: int | str, data: Data = b"", timeout: float | None = None) -> None:
+        """Sends a plain message to a member's plain handler, this one's as well, and waits until it has arrived, `timeout` seconds at most. It has no place in the order, and
+        waits for nothing that has one; what one member sends another so comes in the order in which it was sent.
+
+        Raises BadValue for no such member, and in a handler, which sends with `message.send_plain`; TooLarge: it has more than 60 KiB; Busy: 256 plain messages of this member
+        have not arrived, and it was not sent; PeerDied: that member has ended, and it may have arrived; TimedOut: it goes on; Unreachable and its kin as `isochron`.
+        """
         if self._isochrons.is_handling():
-            raise BadValue(Code.BadValue, "a handler cannot wait for an update: have another thread do it")
-        with ExitStack() as stack:
-            for number in sorted({self._shape.known(variable) for variable in variables}):
-                stack.enter_context(self._updates[number])
-            yield lambda: stack.pop_all().close
+            raise BadValue(Code.BadValue, "a handler runs on the thread that executes isochrons, which would wait for itself: send with `message.send_plain`, which does not wait")
+        self._begin_plain(member, handler, data).result(timeout)
 
     def compare_and_swap(self, variable: Variable, expected: Any, value: Any) -> bool:
         """Gives a variable a value if it has the expected one, and says whether it had."""
@@ -273,6 +239,9 @@ class Isochrons:
         rejoinable: bool = False,
         rejoin: bool = False,
         state: tuple[Callable[[], bytes], Callable[[bytes], object]] | None = None,
+        plain_handlers: Mapping[int | str, PlainHandler] | None = None,
+        on_view: Callable[[View], object] | None = None,
+        keep_witness: bool = False,
     ) -> Isochrons:
         """What this process says of an isonet.
 
@@ -283,11 +252,17 @@ class Isochrons:
         the others; a handler that computes for so long is not heard. `max_events`, `max_event_bytes`: so many are kept for `events()`.
         `rejoinable`: members that have ended may come back; all members say so. `rejoin`: this process comes back, as the member in place of one that has ended. `state`: a function
         that gives the program's state as bytes, 16 MiB at most, and one that takes it in place of what the program has, as one that comes back does before its handlers have
-        anything; both run on the thread that executes isochrons.
+        anything; both run on the thread that executes isochrons. `plain_handlers`: functions by name or number, that take a `PlainMessage`, on the same thread, as they come.
+        `on_view`: is called with each `View` that begins after the first, on the same thread, before anything of it is executed; what it raises goes to `sys.unraisablehook`.
+        `keep_witness`: keeps all that this member does for `take_witness`: for short runs.
         """
+        shape = Shape(variables, handlers, plain_handlers or {})
         return type(self)(
-            wanted(self._wanted.lab, name, variables, handlers, member, agreed, listen_at, limit, silence, max_events, max_event_bytes, rejoinable, rejoin, state)
-        )
+            Wanted(
+                self._wanted.lab, shape, name, member, agreed, listen_at, limit, silence, max_events, max_event_bytes, rejoinable, rejoin, state,
+                on_view, keep_witness,
+            )
+        )  # fmt: skip
 
     def join(self) -> Isonet:
         """Joins: waits until all members are there and linked to each other; with `rejoin`, until this one is in a view again.
@@ -307,15 +282,9 @@ class Isochrons:
             isonet.__exit__(kind, *rest)
 
 
-def wanted(lab: _native.Lab, name: str, variables: Any, handlers: Any, *rest: Any) -> Wanted:
-    """What is said of an isonet. Raises BadValue."""
-    return Wanted(lab, Shape(variables, handlers), name, *rest)
-
-
 def of_lab(lab: _native.Lab) -> Isochrons:
     """What `Lab.isochrons` is."""
-    plain = wanted(lab, "isochrons", (), (), None, False, None, None, None, MAX_EVENTS, MAX_EVENT_BYTES, False, False, None)
-    return Isochrons(plain)
+    return Isochrons(Wanted(lab, Shape((), (), {}), "isochrons"))
 
 
 def swapped(variable: Variable, expected: Any, value: Any) -> tuple[list[bool], Callable[[Any], Any]]:
@@ -344,5 +313,5 @@ def _leave_all() -> None:
 atexit.register(_leave_all)
 
 __all__ = [
-    "Event", "HandlersIsochron", "Isochron", "Isochrons", "Isonet", "Message", "Place", "Read", "Variable", "handler_number",
+    "Event", "HandlersIsochron", "Isochron", "Isochrons", "Isonet", "Message", "Place", "PlainMessage", "Read", "Variable", "View", "Witness", "check", "handler_number",
 ]  # fmt: skip

@@ -5,18 +5,41 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Optional
+from typing import Any, NamedTuple, Optional
 
 from quintet import _native
 from quintet.errors import BadValue, Code
-from quintet.isochron import HandlersIsochron, Place, handler_number
+from quintet.isochron import Data, HandlersIsochron, Place, checked_member, handler_number, message_bytes
 from quintet.variables import Variable
 
 Handler = Optional[Callable[["Message"], object]]
+PlainHandler = Callable[["PlainMessage"], object]
+
+
+class View(NamedTuple):
+    """A view of an isonet. The first is 1; some numbers are left out."""
+
+    number: int
+    members: tuple[int, ...]
+
+
+class _Sending:
+    """What any handler may do, and not wait for."""
+
+    _shape: Shape
+    _isochrons: _native.Isochrons
+
+    def isochron(self) -> HandlersIsochron:
+        """`with message.isochron() as i:` begins an isochron at the end of its block, and does not wait for it, as no handler may. Raises as `Isonet.isochron`."""
+        return HandlersIsochron(self._shape, self._isochrons.isochron())
+
+    def send_plain(self, member: int, handler: int | str, data: Data = b"") -> None:
+        """Sends a plain message, and does not wait. Raises as `Isonet.send_plain`, but for what is known only once it has arrived."""
+        self._isochrons.begin_plain(checked_member(member), handler_number(handler), message_bytes(data))
 
 
 @dataclass(frozen=True)
-class Message:
+class Message(_Sending):
     """What a handler is given."""
 
     sender: int
@@ -30,9 +53,19 @@ class Message:
     _shape: Shape
     _isochrons: _native.Isochrons
 
-    def isochron(self) -> HandlersIsochron:
-        """`with message.isochron() as i:` begins an isochron at the end of its block, and does not wait for it, as no handler may. Raises as `Isonet.isochron`."""
-        return HandlersIsochron(self._shape, self._isochrons.isochron())
+
+@dataclass(frozen=True)
+class PlainMessage(_Sending):
+    """What a plain handler is given: it has no place in the order."""
+
+    sender: int
+    """The member that has sent it."""
+    handler: int | str
+    """For which plain handler."""
+    data: bytes
+    """What was sent."""
+    _shape: Shape
+    _isochrons: _native.Isochrons
 
 
 @dataclass(frozen=True)
@@ -54,32 +87,37 @@ class Event:
 class Shape:
     """What a member shares with the others, and its handlers."""
 
-    def __init__(self, variables: Iterable[Variable], handlers: Mapping[int | str, Handler] | Iterable[int | str]) -> None:
+    def __init__(
+        self,
+        variables: Iterable[Variable],
+        handlers: Mapping[int | str, Handler] | Iterable[int | str],
+        plain_handlers: Mapping[int | str, PlainHandler],
+    ) -> None:
         self.members = 0
         self.variables = list(variables)
         self.by_number = {variable.number: variable for variable in self.variables}
         functions = handlers if isinstance(handlers, Mapping) else dict.fromkeys(handlers)
-        self.handlers: dict[int, int | str] = {}
-        self.functions: list[tuple[int, str, Any]] = []
-        for name, function in functions.items():
-            self._add(name, function)
+        self.handlers = _by_number(functions)
+        self.functions = [(number, repr(name), self._calling(name, functions[name])) for number, name in self.handlers.items()]
+        self.plain_functions = [
+            (number, repr(name), self._calling_plain(name, plain_handlers[name])) for number, name in _by_number(plain_handlers).items()
+        ]
 
-    def _add(self, name: int | str, function: Handler) -> None:
-        number = handler_number(name)
-        if number in self.handlers:
-            text = f"handlers {self.handlers[number]!r} and {name!r} have one number, {number}: rename one"
-            raise BadValue(Code.BadValue, text)
-        if inspect.iscoroutinefunction(function):
-            text = f"handler {name!r} is a coroutine function: a handler is a plain one, or None, and then its messages are read from events()"
-            raise BadValue(Code.BadValue, text)
-        if function is not None and not callable(function):
-            raise BadValue(Code.BadValue, f"handler {name!r} cannot be called")
-        self.handlers[number] = name
-        self.functions.append((number, repr(name), None if function is None else self._calling(name, function)))
+    def _calling(self, name: int | str, function: Handler) -> Callable[..., None] | None:
+        if function is None:
+            return None
+        _check_handler(name, function)
 
-    def _calling(self, name: int | str, function: Callable[[Message], object]) -> Callable[..., None]:
         def call(sender: int, place: tuple[int, ...], data: bytes, isochrons: _native.Isochrons) -> None:
             function(Message(sender, name, data, Place(*place), self, isochrons))
+
+        return call
+
+    def _calling_plain(self, name: int | str, function: PlainHandler) -> Callable[..., None]:
+        _check_handler(name, function)
+
+        def call(sender: int, data: bytes, isochrons: _native.Isochrons) -> None:
+            function(PlainMessage(sender, name, data, self, isochrons))
 
         return call
 
@@ -99,6 +137,30 @@ class Shape:
         return Event(Place(*place), sender, None, variable, variable.unpack(data))
 
 
+def _by_number(names: Iterable[int | str]) -> dict[int, int | str]:
+    """Handlers by their numbers. Raises BadValue for two of one number."""
+    by_number: dict[int, int | str] = {}
+    for name in names:
+        number = handler_number(name)
+        if number in by_number:
+            text = f"handlers {by_number[number]!r} and {name!r} have one number, {number}: rename one"
+            raise BadValue(Code.BadValue, text)
+        by_number[number] = name
+    return by_number
+
+
+def _check_handler(name: int | str, function: object) -> None:
+    if inspect.iscoroutinefunction(function):
+        text = f"handler {name!r} is a coroutine function: a handler is a plain one; one for messages of isochrons may be None, and then they are read from events()"
+        raise BadValue(Code.BadValue, text)
+    if not callable(function):
+        raise BadValue(Code.BadValue, f"handler {name!r} cannot be called")
+
+
+def _tell(told: Callable[[View], object], view: View) -> None:
+    told(view)
+
+
 @dataclass
 class Wanted:
     """What is said of an isonet before it is joined."""
@@ -106,22 +168,26 @@ class Wanted:
     lab: _native.Lab
     shape: Shape
     name: str
-    member: tuple[int, int] | None
-    agreed: bool
-    listen_at: Any
-    limit: float | None
-    silence: float | None
-    max_events: int
-    max_event_bytes: int
-    rejoinable: bool
-    rejoin: bool
-    state: tuple[Callable[[], bytes], Callable[[bytes], object]] | None
+    member: tuple[int, int] | None = None
+    agreed: bool = False
+    listen_at: Any = None
+    limit: float | None = None
+    silence: float | None = None
+    max_events: int = 1024
+    max_event_bytes: int = 4 << 20
+    rejoinable: bool = False
+    rejoin: bool = False
+    state: tuple[Callable[[], bytes], Callable[[bytes], object]] | None = None
+    told_of_views: Callable[[View], object] | None = None
+    keep_witness: bool = False
 
     def __post_init__(self) -> None:
         if self.state is not None and not (len(self.state) == 2 and all(map(callable, self.state))):
             raise BadValue(Code.BadValue, "state is two functions: one gives the program's state as bytes, and one takes it")
         if self.max_events < 0 or self.max_event_bytes < 0:
             raise BadValue(Code.BadValue, "max_events and max_event_bytes are 0 or more")
+        if self.told_of_views is not None:
+            _check_handler("on_view", self.told_of_views)
 
     @property
     def variables(self) -> list[tuple[int, int, list[int] | None]]:
@@ -132,6 +198,17 @@ class Wanted:
     def handlers(self) -> list[tuple[int, str, Any]]:
         """Their numbers, names and functions."""
         return self.shape.functions
+
+    @property
+    def plain_handlers(self) -> list[tuple[int, str, Any]]:
+        """The same of plain ones."""
+        return self.shape.plain_functions
+
+    @property
+    def on_view(self) -> Callable[[int, list[int]], None] | None:
+        """What is called with the number and the members of each view that begins."""
+        told = self.told_of_views
+        return None if told is None else lambda number, members: _tell(told, View(number, tuple(members)))
 
     def join(self) -> _native.Isonet:
         """Joins: waits for the others."""

@@ -38,9 +38,9 @@
 //!
 //! Operations are counted (u16). Each is a tag u8 and: 0 message, to u16, handler u32, bytes (length u32); 1 read, variable u32; 2 write, variable u32,
 //! value (length u32); 3 reservation, variable u32; 4 value of a reserved place, as a write. Values are counted (u16): tag u8, 0 and the value
-//! (length u32), or 1: aborted. A ballot is round u32, node u16; a topology its text (length u32), and in `AGREE`, and in a `NEXT_VIEW` for a node and `AGREED` where there are any,
+//! (length u32); 1: aborted; 2: lost; 3: unanswered, of a node to its program alone. A ballot is round u32, node u16; a topology its text (length u32), and in `AGREE`, and in a `NEXT_VIEW` for a node and `AGREED` where there are any,
 //! who has joined, counted (u16): node u16, the first view with it u32, life u64. A copy is variable u32, tag u8: 0 and a value (length u32), 1 and who has reserved its place u16,
-//! or 2: aborted; and who else has reserved one, counted (u16), each u16; nodes are counted (u16), each u16. Receivers are counted (u16), ascending, each u16. A stamp is view u32, pulse u64, sender u16, rank u64; a place is a stamp
+//! 2: aborted, or 3: lost; and who else has reserved one, counted (u16), each u16; nodes are counted (u16), each u16. Receivers are counted (u16), ascending, each u16. A stamp is view u32, pulse u64, sender u16, rank u64; a place is a stamp
 //! and how far behind it u32.
 
 mod agree;
@@ -55,12 +55,14 @@ mod transfer;
 
 pub use agree::{Agree, AgreeStep, Ballot};
 pub use calls::{Completed, Delivered, Halt, HaltCause, Halted, NextView, Plain, ReadValue, Refusal};
+pub(crate) use calls::{Values, read_values};
 pub(crate) use cut::pieces;
 pub use cut::{Cut, CutStep, Farewell};
 pub use entries::{Announced, Executed, Ordered, Token};
 pub(crate) use entries::{Batch, write_announced, write_entry, write_marker};
 pub use entries::{read_announcements, read_markers, read_received, read_token};
 pub use members::NextMembers;
+pub(crate) use operations::write_operations;
 pub use operations::{Part, read_operations};
 pub use transfer::{Copied, CopyState, ProgramState, Transfer, TransferStep};
 

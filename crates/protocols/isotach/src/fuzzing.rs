@@ -282,10 +282,11 @@ impl Driven {
 
     /// A step of the transfer of state, said by another node.
     fn transfer(&mut self, from: NodeId, number: u8) {
-        let held = match number / 16 % 3 {
+        let held = match number / 16 % 4 {
             0 => CopyState::Value(Bytes::from(vec![number; 2])),
             1 => CopyState::Reserved(from),
-            _ => CopyState::Aborted,
+            2 => CopyState::Aborted,
+            _ => CopyState::Lost,
         };
         let reserved_by = if number & 64 == 0 { vec![from] } else { Vec::new() };
         let copied = Copied { variable: Variable(u32::from(number / 64)), held, reserved_by };

@@ -41,7 +41,7 @@
 //! | `memory.rs` | copies of variables, reserved places |
 //! | `snapshot.rs` | what a view began with, kept for who joins with it |
 //! | `lane.rs`, `fence.rs`, `tally.rs` | what waits for room; which frames are of the view; who floods |
-//! | `witness.rs` | [`check`]: whether what nodes did is what isochrons promise |
+//! | `witness.rs` | [`check`]: whether what nodes did is what isochrons promise; [`Testimony`]: how that is told |
 //! | `config.rs`, `limits.rs` | [`NodeConfig`], [`ManagerConfig`]; every limit |
 //! | `fuzzing.rs` | what the fuzz targets run |
 #![forbid(unsafe_code)]
@@ -81,4 +81,4 @@ pub use member::Member;
 pub use members::{Joined, Members, Newcomers};
 pub use node::Node;
 pub use topology::{Switch, Topology, TopologyError};
-pub use witness::{Performed, Reads, Run, Violation, Witnessed, check, check_where};
+pub use witness::{Performed, Reads, Run, Testimony, Violation, Witnessed, check, check_where};

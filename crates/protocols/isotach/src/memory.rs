@@ -53,6 +53,7 @@ impl Memory {
         match self.copies.get(&variable)? {
             CopyState::Value(value) => Some(ReadValue::Value(value.clone())),
             CopyState::Aborted => Some(ReadValue::Aborted),
+            CopyState::Lost => Some(ReadValue::Lost),
             CopyState::Reserved(by) => {
                 self.reserved.entry((*by, variable)).or_default().push(reader);
                 None
@@ -105,11 +106,11 @@ impl Memory {
         }
     }
 
-    /// The value that lies here, for tests and those who look from outside: none while its place is reserved or was aborted.
+    /// The value that lies here, for tests and those who look from outside: none while its place is reserved, was aborted or is lost.
     pub(crate) fn peek(&self, variable: Variable) -> Option<&Bytes> {
         match self.copies.get(&variable)? {
             CopyState::Value(value) => Some(value),
-            CopyState::Reserved(_) | CopyState::Aborted => None,
+            CopyState::Reserved(_) | CopyState::Aborted | CopyState::Lost => None,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What a node says that it did, and a checker of what all nodes say: by replaying it once, in the order of the stamps.
 
 mod lives;
+mod testimony;
 
 use crate::codec::ReadValue;
 use crate::isochron::Operation;
@@ -11,6 +12,7 @@ use lives::Lives;
 use quintet_contract::{Bytes, NodeId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+pub use testimony::Testimony;
 
 /// What the reads of an isochron were of, and gave.
 pub type Reads = Vec<(Variable, ReadValue)>;
@@ -346,7 +348,7 @@ fn replay((run, lives): (&Run, &Lives), all: &All) -> Result<(), Violation> {
                     let zeros = || ReadValue::Value(Bytes::from(vec![0; bytes]));
                     let written = match memory.get(variable) {
                         last if lives.has_lost(*variable, last.map(|(view, _)| *view), view) => {
-                            ReadValue::Aborted
+                            ReadValue::Lost
                         }
                         Some((_, written)) => written.clone(),
                         None => zeros(),

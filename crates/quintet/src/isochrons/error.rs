@@ -52,6 +52,14 @@ pub(super) fn of_halt(halt: Halt) -> Error {
     Error::new(Cause::PeerGone(gone), text)
 }
 
+/// So many isochrons are put together as their isonet is closed.
+pub(super) fn unended(count: usize) -> Error {
+    let text = format!(
+        "isochrons that were put together and never ended: {count}; nothing of them has happened: execute, begin or abandon each before the end"
+    );
+    Error::new(Code::BadValue, text)
+}
+
 /// A thread that executes isochrons asks for what it alone could do.
 pub(super) fn would_wait_for_itself() -> Error {
     let text = "a handler runs on the thread that executes isochrons, which would wait for itself: begin it there, and wait for it on another thread";

@@ -8,6 +8,7 @@ use super::maker::IsochronMaker;
 use super::plain::PlainHandlers;
 use super::rejoining::Doors;
 use super::state::State;
+use super::turns::Turns;
 use super::views::{PresentView, Views};
 use crate::stack::{self, ISOTACH_MEMBER, IsotachConfig, StackConfig, isotach_member};
 use crate::{Code, Error};
@@ -17,6 +18,7 @@ use quintet_isotach::{Member, Misuse, Performed, View, Witnessed};
 use quintet_runtime::{Instance, Node, NodeHandle};
 use quintet_wire::registry::{PORT_CALLERS, PORT_SESSION};
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{JoinHandle, ThreadId};
 
@@ -28,6 +30,10 @@ pub(super) struct Core {
     pub(super) views: Views,
     /// Threads that put an isochron together.
     open: Mutex<Vec<ThreadId>>,
+    /// Isochrons that have operations, and were neither begun nor given up so far.
+    pub(super) unended: AtomicUsize,
+    /// Who gives variables new values.
+    pub(super) turns: Turns,
 }
 
 impl Core {
@@ -163,8 +169,8 @@ impl Isonet {
     ///
     /// # Errors
     /// [`Code::TaskFailed`], [`Code::NoHandler`]: a handler of this member panicked, or there is none for a message.
-    /// [`IsonetCause`](crate::IsonetCause): this member has stopped. [`Code::BadValue`]: an isochron was dropped that was neither
-    /// executed, begun nor abandoned; a handler would wait for itself. Ended is it in any case but the last.
+    /// [`IsonetCause`](crate::IsonetCause): this member has stopped. [`Code::BadValue`]: an isochron was neither executed, begun nor
+    /// abandoned; a handler would wait for itself. Ended is it in any case but the last.
     pub fn close(&self) -> Result<(), Error> {
         let core = &self.host.core;
         core.board.check_process()?;
@@ -184,9 +190,10 @@ impl Isonet {
         self.host.stop();
         waited?;
         left.map_or(Ok(()), Err)?;
-        match core.board.take_dropped() {
-            Some(operations) => Err(super::error::of_misuse(&Misuse::NeverEnded { operations })),
-            None => Ok(()),
+        match (core.board.take_dropped(), core.unended.load(Ordering::Relaxed)) {
+            (Some(operations), _) => Err(super::error::of_misuse(&Misuse::NeverEnded { operations })),
+            (None, 0) => Ok(()),
+            (None, count) => Err(super::error::unended(count)),
         }
     }
 }
@@ -212,7 +219,15 @@ impl Host {
             if comes_back { Board::awaiting_view()? } else { Board::awaiting(placed.asks.iter().copied())? };
         links.dial(&mut node, me, comes_back);
         let views = Views::new(view, isonet);
-        let core = Arc::new(Core { board, node: node.handle(), me, views, open: Mutex::default() });
+        let core = Arc::new(Core {
+            board,
+            node: node.handle(),
+            me,
+            views,
+            open: Mutex::default(),
+            unended: AtomicUsize::new(0),
+            turns: Turns::default(),
+        });
         let observed = placed.map(|member| Observed::new(member, Arc::clone(&core), observer));
         let instance = Instance::new(stack::node(me, &stack_config, vec![observed]));
         let instance = links.recorded(instance, me, ISOTACH_MEMBER, &stack_config)?;

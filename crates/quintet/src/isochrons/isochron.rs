@@ -3,13 +3,15 @@
 use super::board::Done;
 use super::error::of_misuse;
 use super::host::Core;
-use crate::{Bytes, Code, Error};
+use super::no_value::of_read;
+use crate::{Bytes, Code, Error, NoValue};
 use quintet_contract::{NodeId, OwnedFrame, Token};
 use quintet_isotach::codec::{Completed, SUBMIT};
-use quintet_isotach::{Composer, Misuse, Operation, Place, ReadValue, Refusal, Variable, View};
+use quintet_isotach::{Composer, Misuse, Operation, Place, Refusal, Variable, View};
 use quintet_wire::registry::{PORT_CALLERS, PORT_SESSION};
 use quintet_wire::{Encode, Sink, encode_to_vec};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
@@ -26,6 +28,8 @@ pub struct Isochron {
     reads: usize,
     /// The view that it was put together in.
     view: View,
+    /// Whether it is among those that have not ended, as it has an operation.
+    is_counted: bool,
     /// Whose thread has it open; none: it is bound to none.
     thread: Option<ThreadId>,
     is_ended: bool,
@@ -36,9 +40,8 @@ pub struct Isochron {
 pub struct Executed {
     /// Where it stands in the one order.
     pub place: Place,
-    /// What its reads gave, in the order in which they were said; none: who had reserved the place that was read has gone without giving a value, or a member ended before the
-    /// one whose copy was read had answered.
-    pub values: Vec<Option<Bytes>>,
+    /// What its reads gave, in the order in which they were said: values, or why there is none.
+    pub values: Vec<Result<Bytes, NoValue>>,
 }
 
 /// The body of a submission: operations, and the view in which they were put together.
@@ -81,6 +84,7 @@ impl Isochron {
             operations: Vec::new(),
             reads: 0,
             view,
+            is_counted: false,
             thread: None,
             is_ended: false,
         }
@@ -167,6 +171,9 @@ impl Isochron {
         check: impl FnOnce(&mut Composer) -> Result<(), Misuse>,
     ) -> Result<(), Error> {
         check(&mut self.checked).map_err(|misuse| of_misuse(&misuse))?;
+        if !core::mem::replace(&mut self.is_counted, true) {
+            self.core.unended.fetch_add(1, Ordering::Relaxed);
+        }
         self.operations.push(operation);
         Ok(())
     }
@@ -211,6 +218,9 @@ impl Isochron {
 
 impl Drop for Isochron {
     fn drop(&mut self) {
+        if self.is_counted {
+            self.core.unended.fetch_sub(1, Ordering::Relaxed);
+        }
         self.thread.into_iter().for_each(|thread| self.core.shut(thread));
         if !self.is_ended && !self.operations.is_empty() {
             self.core.board.dropped(self.operations.len());
@@ -286,10 +296,6 @@ impl Drop for PendingIsochron {
 
 impl Executed {
     fn of(Completed { place, values, .. }: Completed) -> Executed {
-        let value = |value| match value {
-            ReadValue::Value(value) => Some(value),
-            ReadValue::Aborted => None,
-        };
-        Executed { place, values: values.into_iter().map(value).collect() }
+        Executed { place, values: values.into_iter().map(of_read).collect() }
     }
 }

@@ -33,6 +33,11 @@ impl IsochronMaker {
         self.core.board.end()
     }
 
+    /// Ends this member, as it is not where the others are: they are told that it is gone, and who waits here gets `why`.
+    pub fn leave(&self, why: Error) {
+        self.core.leave(why);
+    }
+
     /// Calls back once nothing more is executed: now, or on the thread that finds it. The callback hands over and returns.
     pub fn notify_end(&self, callback: Box<dyn FnOnce() + Send>) {
         self.core.board.notify(None, callback);

@@ -3,6 +3,7 @@
 use super::error::{of_misuse, would_wait_for_itself};
 use super::host::{Core, Isonet};
 use super::isochron::Isochron;
+use super::maker::IsochronMaker;
 use crate::{Bytes, Cause, Error, Limit, Size};
 use quintet_contract::{NodeId, OwnedFrame, Token};
 use quintet_isotach::Misuse;
@@ -65,6 +66,32 @@ impl PlainReceived<'_> {
     /// As [`Isonet::isochron`].
     pub fn isochron(&self) -> Result<Isochron, Error> {
         Isochron::open(self.core)
+    }
+
+    /// Makes isochrons for it, also once the handler has returned.
+    #[must_use]
+    pub fn maker(&self) -> IsochronMaker {
+        IsochronMaker { core: Arc::clone(self.core) }
+    }
+
+    /// Ends this member: the others are told that it is gone, and who waits here gets `why`.
+    pub fn leave(&self, why: Error) {
+        self.core.leave(why);
+    }
+}
+
+impl IsochronMaker {
+    /// Begins a plain message, to be waited for later.
+    ///
+    /// # Errors
+    /// As [`Isonet::begin_plain`].
+    pub fn begin_plain(
+        &self,
+        member: u16,
+        handler: u32,
+        bytes: impl Into<Bytes>,
+    ) -> Result<PendingPlain, Error> {
+        begin(&self.core, member, handler, &bytes.into())
     }
 }
 
@@ -129,6 +156,17 @@ impl PendingPlain {
     pub fn wait(&mut self, limit: Duration) -> Option<Result<(), Error>> {
         let answer = self.core.board.wait(self.token, limit)?;
         Some(answer.map(drop))
+    }
+
+    /// Whether [`PendingPlain::wait`] would say at once, or has said.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.core.board.is_answered(self.token)
+    }
+
+    /// Calls back once [`is_done`](PendingPlain::is_done): now, or on the thread that brings the answer, which executes isochrons. The callback hands over and returns.
+    pub fn notify(&self, callback: Box<dyn FnOnce() + Send>) {
+        self.core.board.notify(Some(self.token), callback);
     }
 
     /// Whether it has arrived, however long it takes: the member's handler has it, or will have it next.

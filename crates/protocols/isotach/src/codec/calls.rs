@@ -12,8 +12,12 @@ use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
 pub enum ReadValue {
     /// The variable's value.
     Value(Bytes),
-    /// None: who reserved the place that is read has gone without giving a value, or the view ended before it did, or before whoever read it could tell.
+    /// None: who had reserved the place that is read has gone without giving a value.
     Aborted,
+    /// None: all that had a copy of the variable have gone, and nobody has written it since.
+    Lost,
+    /// None that is known: the view ended before whoever read it had answered. A node says so to its own program alone.
+    Unanswered,
 }
 
 pub(crate) struct Values<'a>(pub(crate) &'a [ReadValue]);
@@ -28,6 +32,8 @@ impl Encode for Values<'_> {
                     sink.counted(value);
                 }
                 ReadValue::Aborted => sink.u8(1),
+                ReadValue::Lost => sink.u8(2),
+                ReadValue::Unanswered => sink.u8(3),
             }
         }
     }
@@ -44,6 +50,8 @@ pub(crate) fn read_values(reader: &mut Reader<'_>) -> Result<Vec<ReadValue>, Dec
             Ok(ReadValue::Value(Bytes::copy_from_slice(value)))
         }
         1 => Ok(ReadValue::Aborted),
+        2 => Ok(ReadValue::Lost),
+        3 => Ok(ReadValue::Unanswered),
         other => Err(reader.invalid("what a read gave", other, 1)),
     };
     (0..count).map(|_| one(reader)).collect()

@@ -59,7 +59,7 @@ impl Decode<'_> for Operation {
 }
 
 /// Writes operations, counted.
-fn write_operations(operations: &[Operation], sink: &mut impl Sink) {
+pub(crate) fn write_operations(operations: &[Operation], sink: &mut impl Sink) {
     sink.u16(u16::try_from(operations.len()).expect("checked against the limit"));
     operations.iter().for_each(|operation| operation.encode(sink));
 }

@@ -64,6 +64,8 @@ pub enum CopyState {
     Reserved(NodeId),
     /// A place whose value comes no more.
     Aborted,
+    /// Nothing: all that had a copy have gone.
+    Lost,
 }
 
 /// The body of [`PROGRAM_STATE`](super::PROGRAM_STATE).
@@ -115,6 +117,7 @@ impl Encode for Copied {
                 sink.u16(by.0);
             }
             CopyState::Aborted => sink.u8(2),
+            CopyState::Lost => sink.u8(3),
         }
         sink.u16(u16::try_from(self.reserved_by.len()).expect("a topology has fewer nodes"));
         self.reserved_by.iter().for_each(|node| sink.u16(node.0));
@@ -131,6 +134,7 @@ impl Decode<'_> for Copied {
             }
             1 => CopyState::Reserved(NodeId(reader.u16()?)),
             2 => CopyState::Aborted,
+            3 => CopyState::Lost,
             other => return Err(reader.invalid("what a copy holds", other, 1)),
         };
         let count = reader.u16()?;

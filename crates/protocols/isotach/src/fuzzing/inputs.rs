@@ -103,7 +103,7 @@ pub fn bodies() -> Vec<(&'static str, Vec<u8>)> {
     ];
     let stamp = Stamp { view: View(1), pulse: Pulse(7), sender: NodeId(2), rank: Rank(9) };
     let place = crate::Place { stamp, behind: 1 };
-    let (rank, values) = (Rank(9), vec![ReadValue::Value(value()), ReadValue::Aborted]);
+    let (rank, values) = (Rank(9), vec![ReadValue::Value(value()), ReadValue::Aborted, ReadValue::Lost]);
     let halt = crate::Halt { node: NodeId(3), cause: crate::HaltCause::Misbehaved };
     let cut = |step| encode_to_vec(&Cut { view: View(1), next: View(2), step });
     let known = vec![Ordered { pulse: Pulse(7), sender: NodeId(2), rank }];
@@ -121,6 +121,7 @@ pub fn bodies() -> Vec<(&'static str, Vec<u8>)> {
         copied(1, CopyState::Value(value()), vec![NodeId(2)]),
         copied(2, CopyState::Reserved(NodeId(1)), vec![NodeId(1), NodeId(2)]),
         copied(4, CopyState::Aborted, Vec::new()),
+        copied(5, CopyState::Lost, Vec::new()),
     ];
     let view = 1u32.to_le_bytes();
     vec![

@@ -68,7 +68,8 @@ impl Own {
         let is_at_one_time = self.place.is_none_or(|known| known == place);
         let fits = |(slot, value): (&usize, &ReadValue)| match value {
             ReadValue::Value(value) => size(self.variables[*slot]) == Some(value.len()),
-            ReadValue::Aborted => true,
+            ReadValue::Aborted | ReadValue::Lost => true,
+            ReadValue::Unanswered => false,
         };
         let is_what_was_asked = slots.len() == values.len() && slots.iter().zip(&values).all(fits);
         if !self.is_announced || !is_at_one_time || !is_what_was_asked {

@@ -178,7 +178,7 @@ impl Node {
             let is_right = shape.is_some_and(|shape| match &copied.held {
                 CopyState::Value(value) => value.len() == shape.bytes,
                 CopyState::Reserved(by) => copied.reserved_by.contains(by),
-                CopyState::Aborted => true,
+                CopyState::Aborted | CopyState::Lost => true,
             });
             is_right && copied.reserved_by.iter().all(|node| self.joins.members.has(*node))
         };
@@ -273,7 +273,7 @@ impl Node {
             missing.variables.iter().copied().filter(|variable| !is_kept(variable)).collect();
         for variable in lost {
             missing.variables.remove(&variable);
-            self.memory.restore(Copied { variable, held: CopyState::Aborted, reserved_by: Vec::new() });
+            self.memory.restore(Copied { variable, held: CopyState::Lost, reserved_by: Vec::new() });
         }
     }
 

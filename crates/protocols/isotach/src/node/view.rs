@@ -113,7 +113,7 @@ impl Node {
             }
             if let Some(place) = own.place {
                 let values: Vec<ReadValue> =
-                    own.values.into_iter().map(|value| value.unwrap_or(ReadValue::Aborted)).collect();
+                    own.values.into_iter().map(|value| value.unwrap_or(ReadValue::Unanswered)).collect();
                 let completed = Completed { place, rank, values };
                 self.outgoing.tell(COMPLETED, own.token, encode_to_vec(&completed));
                 continue;

@@ -99,7 +99,7 @@ impl SideArguments {
                 say(&json!({"view": view.0, "meals": dinner.meals}))?;
             }
             // The fork of who died with it in the hand has no value: it is laid down anew, and nobody has eaten with it.
-            match taken.values.iter().filter(|used| used.is_none()).count() {
+            match taken.values.iter().filter(|used| used.is_err()).count() {
                 0 => dinner.meals += 1,
                 repaired => say(&json!({"repaired": repaired}))?,
             }
@@ -158,7 +158,7 @@ pub(crate) fn put(table: &Isonet, forks: [Variable; 2], taken: &Executed) -> Res
     let mut putting = table.isochron()?;
     for (fork, used) in forks.into_iter().zip(&taken.values) {
         let used =
-            used.as_ref().and_then(|used| used[..].first_chunk().copied()).map_or(0, u64::from_le_bytes);
+            used.as_ref().ok().and_then(|used| used[..].first_chunk().copied()).map_or(0, u64::from_le_bytes);
         putting.assign(fork, (used + 1).to_le_bytes().to_vec())?;
     }
     putting.execute()

@@ -21,6 +21,8 @@ pub(super) fn write(witnessed: &Witnessed) -> Result<Value, Error> {
             let value = |value: &ReadValue| match value {
                 ReadValue::Value(value) => json!(value[..]),
                 ReadValue::Aborted => Value::Null,
+                ReadValue::Lost => json!("lost"),
+                ReadValue::Unanswered => json!("unanswered"),
             };
             let reads: Vec<Value> =
                 reads.iter().map(|(variable, given)| json!([variable.0, value(given)])).collect();
@@ -94,7 +96,12 @@ fn read_operation(operation: &Value) -> Result<Operation, Error> {
 
 fn read_reading(reading: &Value) -> Result<(Variable, ReadValue), Error> {
     let [variable, value] = list(reading)? else { return Err(strange()) };
-    let value = if value.is_null() { ReadValue::Aborted } else { ReadValue::Value(bytes(value)?) };
+    let value = match value {
+        Value::Null => ReadValue::Aborted,
+        Value::String(why) if why == "lost" => ReadValue::Lost,
+        Value::String(why) if why == "unanswered" => ReadValue::Unanswered,
+        value => ReadValue::Value(bytes(value)?),
+    };
     Ok((Variable(number(variable)?), value))
 }
 
@@ -140,7 +147,8 @@ mod tests {
             Operation::Write(variable, value.clone()),
             Operation::Assign(variable, value.clone()),
         ];
-        let reads = vec![(variable, ReadValue::Value(value)), (variable, ReadValue::Aborted)];
+        let given = [ReadValue::Value(value), ReadValue::Aborted, ReadValue::Lost, ReadValue::Unanswered];
+        let reads = given.into_iter().map(|given| (variable, given)).collect();
         for witnessed in [
             Witnessed::Received { sender: NodeId(3), rank, operations: operations.clone() },
             Witnessed::Submitted { rank, operations, after: place },

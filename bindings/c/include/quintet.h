@@ -417,11 +417,11 @@ typedef struct {
      */
     uint64_t max_tuples;
     /**
-     * Whether only some may use it: those whose identities follow, and, if that is set, who comes from the server's own machine.
+     * Whether only some may use and remove it: the programs of the machines whose identities or names follow, and, if that is set, who comes from the server's own machine. Nobody is named without this.
      */
     bool is_restricted;
     /**
-     * Whether who comes from the server's own machine may.
+     * Whether who comes from the server's own machine may, without a proof who he is. A name of that machine does so as well. False for a space that a cluster's machines keep: there all prove it.
      */
     bool allow_own_machine;
     /**
@@ -433,9 +433,17 @@ typedef struct {
      */
     size_t allow_count;
     /**
+     * Names of machines of the lab's cluster whose programs may use it as well: an array of texts; NULL if there are none.
+     */
+    const char *const *machines;
+    /**
+     * How many names there are.
+     */
+    size_t machine_count;
+    /**
      * Zero; later versions may have more settings.
      */
-    uint64_t reserved[4];
+    uint64_t reserved[2];
 } quintet_space_settings;
 
 /**
@@ -1230,13 +1238,27 @@ quintet_status quintet_lab_open_space(quintet_lab *lab,
  * with this. It is freed with `quintet_space_free`.
  *
  * Fails with `QUINTET_SPACE_EXISTS` if it is there with other settings, `QUINTET_SPACE_FULL` if the server has no room for its quota or for one more
- * space, `QUINTET_BAD_VALUE` for what is no name or no policy, or one that the server or the cluster cannot keep, or `QUINTET_TOO_LARGE` for more than 128 identities;
+ * space, `QUINTET_BAD_VALUE` for what is no name or no policy, or one that the server or the cluster cannot keep, for a machine that is none of the cluster, and if somebody is named while `is_restricted` is false, or `QUINTET_TOO_LARGE` for more than 128 identities;
  * `QUINTET_UNREACHABLE` in a cluster if this machine's agent does not run, too few machines are up, or the space is not served after ten seconds and the try that is under way then (ten more at most): then it stays agreed.
  */
 quintet_status quintet_lab_create_space(quintet_lab *lab,
                                         const char *name,
                                         const quintet_space_settings *settings,
                                         quintet_space **space);
+
+/**
+ * Lets the programs of some machines, the `granted`, use the space `name` from now on, and those of others, the `revoked`, no more: names of machines of the lab's cluster, either of which may be NULL. It
+ * is a space that machines of the cluster keep and that was created for some (`is_restricted`). What a program that may not any more waits for comes to `QUINTET_NOT_ALLOWED`.
+ *
+ * Fails with `QUINTET_NO_SUCH_SPACE`; `QUINTET_BAD_VALUE` if the space is for all machines, nobody would be left, a name is no machine's of the cluster, or the lab is no connection to one; `QUINTET_NOT_ALLOWED` if
+ * it is for others than this machine; `QUINTET_UNREACHABLE` if this machine's agent does not run, or no majority agrees.
+ */
+quintet_status quintet_lab_allow_space(quintet_lab *lab,
+                                       const char *name,
+                                       const char *const *granted,
+                                       size_t granted_count,
+                                       const char *const *revoked,
+                                       size_t revoked_count);
 
 /**
  * Removes the named space `name` with its tuples. Who waits in it, and who asks it later, gets `QUINTET_NO_SUCH_SPACE`.

@@ -348,6 +348,18 @@ public:
         return named_space(detail::made<quintet_space>(
             [&](auto place) { return quintet_lab_create_space(handle(), name.c_str(), &settings, place); }));
     }
+    /// Lets the programs of machines of the cluster use a space that its machines keep, and those of others no more.
+    void allow_space(const std::string &name, const std::vector<std::string> &granted,
+                     const std::vector<std::string> &revoked = {}) const {
+        const auto texts = [](const std::vector<std::string> &names) {
+            std::vector<const char *> texts;
+            for (const auto &one : names) texts.push_back(one.c_str());
+            return texts;
+        };
+        const auto in = texts(granted), out = texts(revoked);
+        detail::check(
+            quintet_lab_allow_space(handle(), name.c_str(), in.data(), in.size(), out.data(), out.size()));
+    }
     /// Removes a named space with its tuples.
     void remove_space(const std::string &name) const { detail::check(quintet_lab_remove_space(handle(), name.c_str())); }
     /// All named spaces of the server, by name.

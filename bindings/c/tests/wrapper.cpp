@@ -288,6 +288,7 @@ void named_spaces_are_apart(const quintet::lab &lab) {
         quintet_space_settings settings{};
         settings.max_bytes = 5000;
         CHECK(thrown([&] { lab.create_space("orders", settings); }).status() == QUINTET_SPACE_EXISTS);
+        CHECK(thrown([&] { lab.allow_space("orders", {"a"}, {"b"}); }).status() == QUINTET_BAD_VALUE);
     }
     {
         const auto orders = lab.open_space("orders");

@@ -44,6 +44,7 @@ mod parent;
 mod pending;
 mod processes;
 mod range;
+mod rights;
 mod server;
 mod settings;
 mod simulate;

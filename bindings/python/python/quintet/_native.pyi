@@ -110,8 +110,18 @@ class Lab:
     @property
     def address(self) -> str | None: ...
     def create_space(
-        self, name: str, *, max_bytes: int | None = None, max_tuples: int | None = None, policy: str = "volatile"
+        self,
+        name: str,
+        *,
+        max_bytes: int | None = None,
+        max_tuples: int | None = None,
+        policy: str = "volatile",
+        allow: Sequence[str | bytes] | None = None,
+        allow_own_machine: bool = False,
     ) -> Space: ...
+    def allow_space(
+        self, name: str, *, grant: Sequence[str | bytes] = (), revoke: Sequence[str | bytes] = ()
+    ) -> None: ...
     def remove_space(self, name: str) -> None: ...
     def spaces(self) -> list[NamedSpace]: ...
     def kept_spaces(self) -> list[KeptSpace]: ...

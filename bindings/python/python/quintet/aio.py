@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import builtins
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
@@ -51,13 +51,33 @@ class Lab:
         return Isochrons(self.native.isochrons)
 
     async def create_space(
-        self, name: str, *, max_bytes: int | None = None, max_tuples: int | None = None, policy: str = "volatile"
+        self,
+        name: str,
+        *,
+        max_bytes: int | None = None,
+        max_tuples: int | None = None,
+        policy: str = "volatile",
+        allow: Sequence[str | bytes] | None = None,
+        allow_own_machine: bool = False,
     ) -> Space:
         """Creates a named space, as `quintet.Lab.create_space`."""
         create = partial(
-            self.native.create_space, name, max_bytes=max_bytes, max_tuples=max_tuples, policy=policy
+            self.native.create_space,
+            name,
+            max_bytes=max_bytes,
+            max_tuples=max_tuples,
+            policy=policy,
+            allow=allow,
+            allow_own_machine=allow_own_machine,
         )
         return self.space._beside(await asyncio.get_running_loop().run_in_executor(None, create))
+
+    async def allow_space(
+        self, name: str, *, grant: Sequence[str | bytes] = (), revoke: Sequence[str | bytes] = ()
+    ) -> None:
+        """Says who may use a space that machines of the lab's cluster keep, as `quintet.Lab.allow_space`."""
+        allow = partial(self.native.allow_space, name, grant=grant, revoke=revoke)
+        await asyncio.get_running_loop().run_in_executor(None, allow)
 
     async def remove_space(self, name: str) -> None:
         """Removes a named space with its tuples."""

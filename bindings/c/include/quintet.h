@@ -543,6 +543,20 @@ typedef struct {
 } quintet_row;
 
 /**
+ * Where a page of a collection begins, as `quintet_pending_collection` gives it.
+ */
+typedef struct {
+    /**
+     * The space's own: which of the tuples the page begins with.
+     */
+    uint64_t age;
+    /**
+     * The space's own: which of the tuples are younger than the collection.
+     */
+    uint64_t below;
+} quintet_page_start;
+
+/**
  * Something that happened to a tuple.
  */
 typedef struct {
@@ -1326,6 +1340,27 @@ quintet_status quintet_listing_next(quintet_listing *listing,
 void quintet_listing_free(quintet_listing *listing);
 
 /**
+ * Collects the page that `quintet_space_begin_collect` or `quintet_space_begin_copy_collect` asked for: its tuples, perhaps none, and, if `has_more`, where the next page begins. May be called again, and gives another
+ * collection of the same tuples. Each is freed with `quintet_collection_free`.
+ *
+ * Fails as the operation did; `QUINTET_BAD_VALUE` for another kind of operation.
+ */
+quintet_status quintet_pending_collection(quintet_pending *pending,
+                                          quintet_collection **collection,
+                                          quintet_page_start *next,
+                                          bool *has_more);
+
+/**
+ * Collects the number that `quintet_space_begin_collect_into` or `quintet_space_begin_copy_collect_into` asked for: how many tuples went to the other space. If `is_done` is false nothing has happened so far, as the space builds an index for it:
+ * begin it again. May be called again.
+ *
+ * Fails as the operation did; `QUINTET_BAD_VALUE` for another kind of operation.
+ */
+quintet_status quintet_pending_collected_into(quintet_pending *pending,
+                                              uint64_t *count,
+                                              bool *is_done);
+
+/**
  * Takes all tuples that match. What it has taken before it failed or was interrupted is in the collection: that is there after a failure as well, if it has
  * any, and is freed in each case.
  *
@@ -1642,7 +1677,7 @@ void quintet_group_free(quintet_group *group);
 quintet_status quintet_pending_wait(quintet_pending *pending, int64_t timeout_ms, bool *is_done);
 
 /**
- * Collects the outcome of what gives nothing: a put or an acknowledgement. May be called again.
+ * Collects the outcome of what gives nothing: a put, an acknowledgement, or a declared key. May be called again.
  *
  * Fails as the operation did; `QUINTET_BAD_VALUE` for another kind of operation.
  */
@@ -1658,11 +1693,12 @@ quintet_status quintet_pending_tuple(quintet_pending *pending,
                                      quintet_tuple **tuple);
 
 /**
- * Collects the lease that `quintet_space_begin_lease` asked for. It is given once.
+ * Collects the lease that `quintet_space_begin_lease` asked for; NULL, with `QUINTET_OK`, if `quintet_space_begin_lease_if` found no tuple. It is given once.
  *
  * Fails as the operation did; `QUINTET_BAD_VALUE` if it was given before, and for another kind of operation.
  */
-quintet_status quintet_pending_lease(quintet_pending *pending, quintet_lease **lease);
+quintet_status quintet_pending_lease(quintet_pending *pending,
+                                     quintet_lease **lease);
 
 /**
  * Collects what `quintet_space_begin_select_lease` asked for: which of its templates matches, counted from 0, and the lease. It is given once.
@@ -1779,6 +1815,66 @@ quintet_status quintet_space_begin_lease(quintet_space *space,
                                          const quintet_tuple *wanted,
                                          int64_t timeout_ms,
                                          quintet_pending **pending);
+
+/**
+ * Begins to lease the oldest matching tuple if there is one, as `quintet_space_begin_lease`; its lease, or NULL, comes by `quintet_pending_lease`.
+ *
+ * Fails as `quintet_space_begin_lease`.
+ */
+quintet_status quintet_space_begin_lease_if(quintet_space *space,
+                                            const quintet_tuple *wanted,
+                                            quintet_pending **pending);
+
+/**
+ * Begins `quintet_space_declare_key`; `quintet_pending_result` collects it. A space with one manager is asked for an answer all the same.
+ *
+ * Fails as `quintet_space_declare_key`.
+ */
+quintet_status quintet_space_begin_declare_key(quintet_space *space,
+                                               const quintet_tuple *types,
+                                               size_t field,
+                                               quintet_pending **pending);
+
+/**
+ * Begins one page of `quintet_space_collect`; it comes by `quintet_pending_collection`. `from` is where that said that the next page begins; NULL for the first one. Cancelled, or freed before it is collected,
+ * its tuples are back.
+ *
+ * Fails with `QUINTET_BAD_VALUE` for what is no template.
+ */
+quintet_status quintet_space_begin_collect(quintet_space *space,
+                                           const quintet_tuple *wanted,
+                                           const quintet_page_start *from,
+                                           quintet_pending **pending);
+
+/**
+ * Begins one page of `quintet_space_copy_collect`, as `quintet_space_begin_collect`.
+ *
+ * Fails as `quintet_space_begin_collect`.
+ */
+quintet_status quintet_space_begin_copy_collect(quintet_space *space,
+                                                const quintet_tuple *wanted,
+                                                const quintet_page_start *from,
+                                                quintet_pending **pending);
+
+/**
+ * Begins `quintet_space_collect_into`; its number comes by `quintet_pending_collected_into`.
+ *
+ * Fails with `QUINTET_BAD_VALUE` for what is no template, and for a space of another lab.
+ */
+quintet_status quintet_space_begin_collect_into(quintet_space *space,
+                                                quintet_space *into,
+                                                const quintet_tuple *wanted,
+                                                quintet_pending **pending);
+
+/**
+ * Begins `quintet_space_copy_collect_into`, as `quintet_space_begin_collect_into`.
+ *
+ * Fails as `quintet_space_begin_collect_into`.
+ */
+quintet_status quintet_space_begin_copy_collect_into(quintet_space *space,
+                                                     quintet_space *into,
+                                                     const quintet_tuple *wanted,
+                                                     quintet_pending **pending);
 
 /**
  * Begins `quintet_space_count`; its number comes by `quintet_pending_count`.

@@ -217,6 +217,25 @@ public:
     pending begin_lease(const tuple &wanted, timeout limit = forever) const {
         return pending(found<quintet_pending>(quintet_space_begin_lease, wanted, detail::milliseconds(limit)));
     }
+    pending begin_lease_if(const tuple &wanted) const {
+        return pending(found<quintet_pending>(quintet_space_begin_lease_if, wanted));
+    }
+    pending begin_declare_key(const tuple &types, std::size_t field) const {
+        return pending(found<quintet_pending>(quintet_space_begin_declare_key, types, field));
+    }
+    /// One page of `collect`: the first one, or that which begins where the page before says.
+    pending begin_collect(const tuple &wanted, const std::optional<quintet_page_start> &from = std::nullopt) const {
+        return pending(found<quintet_pending>(quintet_space_begin_collect, wanted, from ? &*from : nullptr));
+    }
+    pending begin_copy_collect(const tuple &wanted, const std::optional<quintet_page_start> &from = std::nullopt) const {
+        return pending(found<quintet_pending>(quintet_space_begin_copy_collect, wanted, from ? &*from : nullptr));
+    }
+    pending begin_collect_into(const space &other, const tuple &wanted) const {
+        return begun(quintet_space_begin_collect_into, other.handle(), wanted.handle());
+    }
+    pending begin_copy_collect_into(const space &other, const tuple &wanted) const {
+        return begun(quintet_space_begin_copy_collect_into, other.handle(), wanted.handle());
+    }
     pending begin_replace(const tuple &wanted, const std::vector<tuple> &tuples, timeout limit = forever) const {
         const auto handles = detail::handles(tuples);
         return begun(quintet_space_begin_replace, wanted.handle(), handles.data(), handles.size(), detail::milliseconds(limit));

@@ -142,6 +142,18 @@ impl Begin {
         self.begin(py, |begin| begin.select_lease(&templates))
     }
 
+    /// Begins `Space.declare_key`. A space with one manager is asked for an answer all the same.
+    #[pyo3(signature = (field, *template))]
+    fn declare_key(
+        &self,
+        py: Python<'_>,
+        field: usize,
+        template: &Bound<'_, PyTuple>,
+    ) -> PyResult<Pending> {
+        let template = to_template(template)?;
+        self.begin(py, |begin| begin.declare_key(&template, field))
+    }
+
     /// Begins `Space.count`.
     #[pyo3(signature = (*template))]
     fn count(&self, py: Python<'_>, template: &Bound<'_, PyTuple>) -> PyResult<Pending> {

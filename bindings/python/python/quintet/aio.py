@@ -260,8 +260,7 @@ class Space:
 
     async def declare_key(self, field: int, *template: Any) -> None:
         """Several managers have tuples of these types by the value of this field, as `quintet.Space.declare_key`."""
-        declare = partial(self._native.declare_key, field, *template)
-        await asyncio.get_running_loop().run_in_executor(None, declare)
+        await self._run(self._native.begin().declare_key, field, *template)
 
     async def count(self, *template: Any) -> int:
         """How many tuples match now."""

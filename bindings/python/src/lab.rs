@@ -2,6 +2,7 @@
 
 use crate::connection::{Connection, in_a_thread};
 use crate::error::raise;
+use crate::inspecting::from_replica;
 use crate::isonet::{self, Isonet, Wanted};
 use crate::messaging::Messaging;
 use crate::rights::{Machine, Users};
@@ -122,10 +123,7 @@ impl Lab {
     ) -> PyResult<Lab> {
         let place = parse_address(&address.to_cow().map_err(|_| not_utf8(&address.to_string_lossy()))?)?;
         let address = Some(place.to_string());
-        let place = match place {
-            SpaceAddress::Link(link) => settings.identified(link)?.into(),
-            other => other,
-        };
+        let place = settings.space_identified(place)?;
         let (lease, link) = (settings.lease, settings.link);
         let cluster = cluster.unwrap_or(settings.cluster);
         let connect = move || quintet::Lab::connect_with(place.clone(), cluster, lease, link);
@@ -242,6 +240,22 @@ impl Lab {
     /// Raises BadValue if this machine is no member any more, BadFile.
     fn kept_spaces<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         from_kept_spaces(py, &self.connection.ask_lab(py, quintet::Lab::kept_spaces)?)
+    }
+
+    /// What each server of a replicated space says that it does, a list of `quintet.Replica`, each asked by itself, over a connection of its own; none of another space.
+    ///
+    /// Raises BadValue, or BadFile, for settings that cannot be read.
+    fn replicas<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        let Some(address) = &self.address else { return Ok(list) };
+        let settings = Settings::new()?;
+        let (place, cluster, link) =
+            (settings.space_identified(parse_address(address)?)?, settings.cluster, settings.link);
+        let asked = in_a_thread(py, "quintet-replicas", move || {
+            quintet::Lab::replicas(place.clone(), cluster, link)
+        })?;
+        asked.into_iter().try_for_each(|replica| list.append(from_replica(py, replica)?))?;
+        Ok(list)
     }
 
     /// What `quintet.connect` takes to come to the same space; None if it lives in this process.

@@ -634,6 +634,72 @@ typedef struct {
     size_t length;
 } quintet_isonet_message;
 
+/**
+ * What a space is served with. All zero: a volatile space with one manager and the default limits.
+ */
+typedef struct {
+    /**
+     * Bytes of tuples that it holds at most; 0: 1 GiB.
+     */
+    uint64_t max_bytes;
+    /**
+     * Tuples that it holds at most; 0: 16777216.
+     */
+    uint64_t max_tuples;
+    /**
+     * Requests of one client that may wait; 0: 65536.
+     */
+    uint64_t max_waiting;
+    /**
+     * Bytes that all named spaces together are promised; 0: 4 GiB.
+     */
+    uint64_t max_spaces_bytes;
+    /**
+     * Named spaces at most; 0: 256.
+     */
+    uint32_t max_spaces;
+    /**
+     * Leases of a tuple that may end without an acknowledgement before it becomes a dead letter; 0: 5.
+     */
+    uint32_t max_attempts;
+    /**
+     * The folder of its log, made where it is not there: what was acknowledged outlives the process. NULL: it has none.
+     */
+    const char *log_dir;
+    /**
+     * Where all replicas serve that keep the space together, three or five, each with a log of its own: "HOST:PORT", or "tls:HOST:PORT", the same for each of them; NULL if it is not replicated.
+     */
+    const char *const *replicas;
+    /**
+     * How many these are.
+     */
+    size_t replica_count;
+    /**
+     * Where all managers of the space serve, each in a process of its own, the same for each of them; NULL if this process serves all of them.
+     */
+    const char *const *peers;
+    /**
+     * How many these are.
+     */
+    size_t peer_count;
+    /**
+     * Which of the replicas, or of the peers, this server is, from 1.
+     */
+    uint8_t number;
+    /**
+     * Over how many managers the space is spread, each on a thread of its own, 16 at most; 0: one. With several there is no log.
+     */
+    uint8_t managers;
+    /**
+     * A manager of several that is asked less in a quarter of a second keeps its hot keys; 0: 2000.
+     */
+    uint64_t hot_key_requests;
+    /**
+     * Zero; later versions may have more settings.
+     */
+    uint64_t reserved[8];
+} quintet_server_settings;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -2319,14 +2385,24 @@ quintet_status quintet_server_start(const char *address,
                                     quintet_server **server);
 
 /**
+ * As `quintet_server_start`, with all settings that a server has. NULL for `address` is the place of this server among its replicas or peers. Returns once the log, if it has one, is read.
+ *
+ * Fails as `quintet_server_start`; with `QUINTET_BAD_VALUE` for what does not go together, as a log and several managers; with `QUINTET_BAD_FILE` for a log that is damaged, of another version or of another cluster, which is left
+ * as it is, and with `QUINTET_ADDRESS_IN_USE` for one that another process keeps.
+ */
+quintet_status quintet_server_start_with(const char *address,
+                                         const quintet_server_settings *settings,
+                                         quintet_server **server);
+
+/**
  * Where it serves, as others may name it. It is good until the server is freed.
  */
 quintet_status quintet_server_address(quintet_server *server, const char **address);
 
 /**
- * Ends it, and its tuples with it. A second call does nothing, nor one in a child of fork(2).
+ * Ends it, and its tuples with it unless it keeps a log. A second call does nothing, nor one in a child of fork(2).
  *
- * Fails with `QUINTET_RESOURCE` if the system refused to wait for links while it ran.
+ * Fails with `QUINTET_RESOURCE` if the system refused to wait for links while it ran, or the disk of its log had failed.
  */
 quintet_status quintet_server_stop(quintet_server *server);
 

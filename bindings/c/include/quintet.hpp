@@ -427,6 +427,11 @@ public:
     explicit server(const std::string &address, std::uint64_t max_bytes = 0, std::uint64_t max_tuples = 0)
         : handle_(detail::made<quintet_server>(
               [&](auto place) { return quintet_server_start(address.c_str(), max_bytes, max_tuples, place); })) {}
+    /// None for the address: its place among its replicas or peers.
+    server(const std::optional<std::string> &address, const quintet_server_settings &settings)
+        : handle_(detail::made<quintet_server>([&](auto place) {
+              return quintet_server_start_with(address ? address->c_str() : nullptr, &settings, place);
+          })) {}
     std::string address() const {
         const char *found = nullptr;
         detail::check(quintet_server_address(handle_.get(), &found));

@@ -18,7 +18,9 @@
 //!
 //! A space that was created or opened is used as the lab's own, by any threads at once. It is freed before or after its lab; its tuples stay.
 
-use crate::boundary::{Tagged, borrowed, free, give, guarded, handle, misuse, place, slice, text, value};
+use crate::boundary::{
+    Tagged, borrowed, free, give, guarded, handle, misuse, place, slice, text, texts, value,
+};
 use crate::connection::Connection;
 use crate::error::quintet_status;
 use crate::lab::quintet_lab;
@@ -312,11 +314,6 @@ fn unasked(kept: KeptSpace) -> Result<SpaceInfo, Error> {
         leases: 0,
         parked: 0,
     })
-}
-
-/// The texts of an array of them.
-fn texts<'a>(texts: *const *const c_char, count: usize, what: &str) -> Result<Vec<&'a str>, Error> {
-    slice(texts, count, what)?.iter().map(|one| text(*one, what)).collect()
 }
 
 fn settings_of(lab: &Lab, settings: &quintet_space_settings) -> Result<SpaceSettings, Error> {

@@ -102,6 +102,11 @@ static void what_cannot_be_is_refused(quintet_lab *lab) {
     REFUSED("volatile, logged", quintet_lab_create_space(lab, "x", &odd, &space));
     REFUSED("cannot keep a space", quintet_lab_create_space(lab, "x", &logged, &space));
     COMES_TO(QUINTET_TOO_LARGE, quintet_lab_create_space(lab, "x", &crowd, &space));
+    const char *machines[] = {"a"};
+    quintet_space_settings named = {.is_restricted = true, .machines = machines, .machine_count = 1}, open = {.allow_own_machine = true};
+    REFUSED("no connection to one", quintet_lab_create_space(lab, "x", &named, &space));
+    REFUSED("is_restricted is false", quintet_lab_create_space(lab, "x", &open, &space));
+    REFUSED("no connection to one", quintet_lab_allow_space(lab, "archive", machines, 1, NULL, 0));
     OK(quintet_lab_space(lab, &unnamed));
     quintet_space_free(unnamed);
     CHECK(strstr(quintet_error_message(), "its lab's") != NULL);

@@ -451,11 +451,11 @@ typedef struct {
      */
     uint64_t max_tuples;
     /**
-     * Whether only some may use it: those whose identities follow, and, if that is set, who comes from the server's own machine.
+     * Whether only some may use and remove it: the programs of the machines whose identities or names follow, and, if that is set, who comes from the server's own machine. Nobody is named without this.
      */
     bool is_restricted;
     /**
-     * Whether who comes from the server's own machine may.
+     * Whether who comes from the server's own machine may, without a proof who he is. A name of that machine does so as well. False for a space that a cluster's machines keep: there all prove it.
      */
     bool allow_own_machine;
     /**
@@ -467,9 +467,17 @@ typedef struct {
      */
     size_t allow_count;
     /**
+     * Names of machines of the lab's cluster whose programs may use it as well: an array of texts; NULL if there are none.
+     */
+    const char *const *machines;
+    /**
+     * How many names there are.
+     */
+    size_t machine_count;
+    /**
      * Zero; later versions may have more settings.
      */
-    uint64_t reserved[4];
+    uint64_t reserved[2];
 } quintet_space_settings;
 
 /**
@@ -567,6 +575,20 @@ typedef struct {
      */
     uint64_t reserved[3];
 } quintet_row;
+
+/**
+ * Where a page of a collection begins, as `quintet_pending_collection` gives it.
+ */
+typedef struct {
+    /**
+     * The space's own: which of the tuples the page begins with.
+     */
+    uint64_t age;
+    /**
+     * The space's own: which of the tuples are younger than the collection.
+     */
+    uint64_t below;
+} quintet_page_start;
 
 /**
  * Something that happened to a tuple.
@@ -677,6 +699,72 @@ typedef struct {
  * what they have. It must not throw or jump, nor wait for what needs these variables.
  */
 typedef bool (*quintet_update)(void *const *values, void *argument);
+
+/**
+ * What a space is served with. All zero: a volatile space with one manager and the default limits.
+ */
+typedef struct {
+    /**
+     * Bytes of tuples that it holds at most; 0: 1 GiB.
+     */
+    uint64_t max_bytes;
+    /**
+     * Tuples that it holds at most; 0: 16777216.
+     */
+    uint64_t max_tuples;
+    /**
+     * Requests of one client that may wait; 0: 65536.
+     */
+    uint64_t max_waiting;
+    /**
+     * Bytes that all named spaces together are promised; 0: 4 GiB.
+     */
+    uint64_t max_spaces_bytes;
+    /**
+     * Named spaces at most; 0: 256.
+     */
+    uint32_t max_spaces;
+    /**
+     * Leases of a tuple that may end without an acknowledgement before it becomes a dead letter; 0: 5.
+     */
+    uint32_t max_attempts;
+    /**
+     * The folder of its log, made where it is not there: what was acknowledged outlives the process. NULL: it has none.
+     */
+    const char *log_dir;
+    /**
+     * Where all replicas serve that keep the space together, three or five, each with a log of its own: "HOST:PORT", or "tls:HOST:PORT", the same for each of them; NULL if it is not replicated.
+     */
+    const char *const *replicas;
+    /**
+     * How many these are.
+     */
+    size_t replica_count;
+    /**
+     * Where all managers of the space serve, each in a process of its own, the same for each of them; NULL if this process serves all of them.
+     */
+    const char *const *peers;
+    /**
+     * How many these are.
+     */
+    size_t peer_count;
+    /**
+     * Which of the replicas, or of the peers, this server is, from 1.
+     */
+    uint8_t number;
+    /**
+     * Over how many managers the space is spread, each on a thread of its own, 16 at most; 0: one. With several there is no log.
+     */
+    uint8_t managers;
+    /**
+     * A manager of several that is asked less in a quarter of a second keeps its hot keys; 0: 2000.
+     */
+    uint64_t hot_key_requests;
+    /**
+     * Zero; later versions may have more settings.
+     */
+    uint64_t reserved[8];
+} quintet_server_settings;
 
 #ifdef __cplusplus
 extern "C" {
@@ -1296,13 +1384,27 @@ quintet_status quintet_lab_open_space(quintet_lab *lab,
  * with this. It is freed with `quintet_space_free`.
  *
  * Fails with `QUINTET_SPACE_EXISTS` if it is there with other settings, `QUINTET_SPACE_FULL` if the server has no room for its quota or for one more
- * space, `QUINTET_BAD_VALUE` for what is no name or no policy, or one that the server or the cluster cannot keep, or `QUINTET_TOO_LARGE` for more than 128 identities;
+ * space, `QUINTET_BAD_VALUE` for what is no name or no policy, or one that the server or the cluster cannot keep, for a machine that is none of the cluster, and if somebody is named while `is_restricted` is false, or `QUINTET_TOO_LARGE` for more than 128 identities;
  * `QUINTET_UNREACHABLE` in a cluster if this machine's agent does not run, too few machines are up, or the space is not served after ten seconds and the try that is under way then (ten more at most): then it stays agreed.
  */
 quintet_status quintet_lab_create_space(quintet_lab *lab,
                                         const char *name,
                                         const quintet_space_settings *settings,
                                         quintet_space **space);
+
+/**
+ * Lets the programs of some machines, the `granted`, use the space `name` from now on, and those of others, the `revoked`, no more: names of machines of the lab's cluster, either of which may be NULL. It
+ * is a space that machines of the cluster keep and that was created for some (`is_restricted`). What a program that may not any more waits for comes to `QUINTET_NOT_ALLOWED`.
+ *
+ * Fails with `QUINTET_NO_SUCH_SPACE`; `QUINTET_BAD_VALUE` if the space is for all machines, nobody would be left, a name is no machine's of the cluster, or the lab is no connection to one; `QUINTET_NOT_ALLOWED` if
+ * it is for others than this machine; `QUINTET_UNREACHABLE` if this machine's agent does not run, or no majority agrees.
+ */
+quintet_status quintet_lab_allow_space(quintet_lab *lab,
+                                       const char *name,
+                                       const char *const *granted,
+                                       size_t granted_count,
+                                       const char *const *revoked,
+                                       size_t revoked_count);
 
 /**
  * Removes the named space `name` with its tuples. Who waits in it, and who asks it later, gets `QUINTET_NO_SUCH_SPACE`.
@@ -1368,6 +1470,27 @@ quintet_status quintet_listing_next(quintet_listing *listing,
  * Frees a listing. NULL is left alone.
  */
 void quintet_listing_free(quintet_listing *listing);
+
+/**
+ * Collects the page that `quintet_space_begin_collect` or `quintet_space_begin_copy_collect` asked for: its tuples, perhaps none, and, if `has_more`, where the next page begins. May be called again, and gives another
+ * collection of the same tuples. Each is freed with `quintet_collection_free`.
+ *
+ * Fails as the operation did; `QUINTET_BAD_VALUE` for another kind of operation.
+ */
+quintet_status quintet_pending_collection(quintet_pending *pending,
+                                          quintet_collection **collection,
+                                          quintet_page_start *next,
+                                          bool *has_more);
+
+/**
+ * Collects the number that `quintet_space_begin_collect_into` or `quintet_space_begin_copy_collect_into` asked for: how many tuples went to the other space. If `is_done` is false nothing has happened so far, as the space builds an index for it:
+ * begin it again. May be called again.
+ *
+ * Fails as the operation did; `QUINTET_BAD_VALUE` for another kind of operation.
+ */
+quintet_status quintet_pending_collected_into(quintet_pending *pending,
+                                              uint64_t *count,
+                                              bool *is_done);
 
 /**
  * Takes all tuples that match. What it has taken before it failed or was interrupted is in the collection: that is there after a failure as well, if it has
@@ -1686,7 +1809,7 @@ void quintet_group_free(quintet_group *group);
 quintet_status quintet_pending_wait(quintet_pending *pending, int64_t timeout_ms, bool *is_done);
 
 /**
- * Collects the outcome of what gives nothing: a put or an acknowledgement. May be called again.
+ * Collects the outcome of what gives nothing: a put, an acknowledgement, or a declared key. May be called again.
  *
  * Fails as the operation did; `QUINTET_BAD_VALUE` for another kind of operation.
  */
@@ -1702,11 +1825,12 @@ quintet_status quintet_pending_tuple(quintet_pending *pending,
                                      quintet_tuple **tuple);
 
 /**
- * Collects the lease that `quintet_space_begin_lease` asked for. It is given once.
+ * Collects the lease that `quintet_space_begin_lease` asked for; NULL, with `QUINTET_OK`, if `quintet_space_begin_lease_if` found no tuple. It is given once.
  *
  * Fails as the operation did; `QUINTET_BAD_VALUE` if it was given before, and for another kind of operation.
  */
-quintet_status quintet_pending_lease(quintet_pending *pending, quintet_lease **lease);
+quintet_status quintet_pending_lease(quintet_pending *pending,
+                                     quintet_lease **lease);
 
 /**
  * Collects what `quintet_space_begin_select_lease` asked for: which of its templates matches, counted from 0, and the lease. It is given once.
@@ -1823,6 +1947,66 @@ quintet_status quintet_space_begin_lease(quintet_space *space,
                                          const quintet_tuple *wanted,
                                          int64_t timeout_ms,
                                          quintet_pending **pending);
+
+/**
+ * Begins to lease the oldest matching tuple if there is one, as `quintet_space_begin_lease`; its lease, or NULL, comes by `quintet_pending_lease`.
+ *
+ * Fails as `quintet_space_begin_lease`.
+ */
+quintet_status quintet_space_begin_lease_if(quintet_space *space,
+                                            const quintet_tuple *wanted,
+                                            quintet_pending **pending);
+
+/**
+ * Begins `quintet_space_declare_key`; `quintet_pending_result` collects it. A space with one manager is asked for an answer all the same.
+ *
+ * Fails as `quintet_space_declare_key`.
+ */
+quintet_status quintet_space_begin_declare_key(quintet_space *space,
+                                               const quintet_tuple *types,
+                                               size_t field,
+                                               quintet_pending **pending);
+
+/**
+ * Begins one page of `quintet_space_collect`; it comes by `quintet_pending_collection`. `from` is where that said that the next page begins; NULL for the first one. Cancelled, or freed before it is collected,
+ * its tuples are back.
+ *
+ * Fails with `QUINTET_BAD_VALUE` for what is no template.
+ */
+quintet_status quintet_space_begin_collect(quintet_space *space,
+                                           const quintet_tuple *wanted,
+                                           const quintet_page_start *from,
+                                           quintet_pending **pending);
+
+/**
+ * Begins one page of `quintet_space_copy_collect`, as `quintet_space_begin_collect`.
+ *
+ * Fails as `quintet_space_begin_collect`.
+ */
+quintet_status quintet_space_begin_copy_collect(quintet_space *space,
+                                                const quintet_tuple *wanted,
+                                                const quintet_page_start *from,
+                                                quintet_pending **pending);
+
+/**
+ * Begins `quintet_space_collect_into`; its number comes by `quintet_pending_collected_into`.
+ *
+ * Fails with `QUINTET_BAD_VALUE` for what is no template, and for a space of another lab.
+ */
+quintet_status quintet_space_begin_collect_into(quintet_space *space,
+                                                quintet_space *into,
+                                                const quintet_tuple *wanted,
+                                                quintet_pending **pending);
+
+/**
+ * Begins `quintet_space_copy_collect_into`, as `quintet_space_begin_collect_into`.
+ *
+ * Fails as `quintet_space_begin_collect_into`.
+ */
+quintet_status quintet_space_begin_copy_collect_into(quintet_space *space,
+                                                     quintet_space *into,
+                                                     const quintet_tuple *wanted,
+                                                     quintet_pending **pending);
 
 /**
  * Begins `quintet_space_count`; its number comes by `quintet_pending_count`.
@@ -2405,14 +2589,24 @@ quintet_status quintet_server_start(const char *address,
                                     quintet_server **server);
 
 /**
+ * As `quintet_server_start`, with all settings that a server has. NULL for `address` is the place of this server among its replicas or peers. Returns once the log, if it has one, is read.
+ *
+ * Fails as `quintet_server_start`; with `QUINTET_BAD_VALUE` for what does not go together, as a log and several managers; with `QUINTET_BAD_FILE` for a log that is damaged, of another version or of another cluster, which is left
+ * as it is, and with `QUINTET_ADDRESS_IN_USE` for one that another process keeps.
+ */
+quintet_status quintet_server_start_with(const char *address,
+                                         const quintet_server_settings *settings,
+                                         quintet_server **server);
+
+/**
  * Where it serves, as others may name it. It is good until the server is freed.
  */
 quintet_status quintet_server_address(quintet_server *server, const char **address);
 
 /**
- * Ends it, and its tuples with it. A second call does nothing, nor one in a child of fork(2).
+ * Ends it, and its tuples with it unless it keeps a log. A second call does nothing, nor one in a child of fork(2).
  *
- * Fails with `QUINTET_RESOURCE` if the system refused to wait for links while it ran.
+ * Fails with `QUINTET_RESOURCE` if the system refused to wait for links while it ran, or the disk of its log had failed.
  */
 quintet_status quintet_server_stop(quintet_server *server);
 

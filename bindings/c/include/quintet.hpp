@@ -217,6 +217,25 @@ public:
     pending begin_lease(const tuple &wanted, timeout limit = forever) const {
         return pending(found<quintet_pending>(quintet_space_begin_lease, wanted, detail::milliseconds(limit)));
     }
+    pending begin_lease_if(const tuple &wanted) const {
+        return pending(found<quintet_pending>(quintet_space_begin_lease_if, wanted));
+    }
+    pending begin_declare_key(const tuple &types, std::size_t field) const {
+        return pending(found<quintet_pending>(quintet_space_begin_declare_key, types, field));
+    }
+    /// One page of `collect`: the first one, or that which begins where the page before says.
+    pending begin_collect(const tuple &wanted, const std::optional<quintet_page_start> &from = std::nullopt) const {
+        return pending(found<quintet_pending>(quintet_space_begin_collect, wanted, from ? &*from : nullptr));
+    }
+    pending begin_copy_collect(const tuple &wanted, const std::optional<quintet_page_start> &from = std::nullopt) const {
+        return pending(found<quintet_pending>(quintet_space_begin_copy_collect, wanted, from ? &*from : nullptr));
+    }
+    pending begin_collect_into(const space &other, const tuple &wanted) const {
+        return begun(quintet_space_begin_collect_into, other.handle(), wanted.handle());
+    }
+    pending begin_copy_collect_into(const space &other, const tuple &wanted) const {
+        return begun(quintet_space_begin_copy_collect_into, other.handle(), wanted.handle());
+    }
     pending begin_replace(const tuple &wanted, const std::vector<tuple> &tuples, timeout limit = forever) const {
         const auto handles = detail::handles(tuples);
         return begun(quintet_space_begin_replace, wanted.handle(), handles.data(), handles.size(), detail::milliseconds(limit));
@@ -348,6 +367,18 @@ public:
         return named_space(detail::made<quintet_space>(
             [&](auto place) { return quintet_lab_create_space(handle(), name.c_str(), &settings, place); }));
     }
+    /// Lets the programs of machines of the cluster use a space that its machines keep, and those of others no more.
+    void allow_space(const std::string &name, const std::vector<std::string> &granted,
+                     const std::vector<std::string> &revoked = {}) const {
+        const auto texts = [](const std::vector<std::string> &names) {
+            std::vector<const char *> texts;
+            for (const auto &one : names) texts.push_back(one.c_str());
+            return texts;
+        };
+        const auto in = texts(granted), out = texts(revoked);
+        detail::check(
+            quintet_lab_allow_space(handle(), name.c_str(), in.data(), in.size(), out.data(), out.size()));
+    }
     /// Removes a named space with its tuples.
     void remove_space(const std::string &name) const { detail::check(quintet_lab_remove_space(handle(), name.c_str())); }
     /// All named spaces of the server, by name.
@@ -396,6 +427,11 @@ public:
     explicit server(const std::string &address, std::uint64_t max_bytes = 0, std::uint64_t max_tuples = 0)
         : handle_(detail::made<quintet_server>(
               [&](auto place) { return quintet_server_start(address.c_str(), max_bytes, max_tuples, place); })) {}
+    /// None for the address: its place among its replicas or peers.
+    server(const std::optional<std::string> &address, const quintet_server_settings &settings)
+        : handle_(detail::made<quintet_server>([&](auto place) {
+              return quintet_server_start_with(address ? address->c_str() : nullptr, &settings, place);
+          })) {}
     std::string address() const {
         const char *found = nullptr;
         detail::check(quintet_server_address(handle_.get(), &found));

@@ -1,6 +1,7 @@
 //! How operations are begun that are waited for later. In the manual they stand with what they begin: `quintet_pending`.
 
-use crate::boundary::{guarded, limit, place, slice, value};
+use crate::boundary::{guarded, limit, null, place, slice, value};
+use crate::collect::{quintet_page_start, started};
 use crate::connection::Connection;
 use crate::error::quintet_status;
 use crate::pending::{Gives, Pending, quintet_pending};
@@ -167,6 +168,100 @@ pub extern "C" fn quintet_space_begin_lease(
 ) -> quintet_status {
     begin(space, wanted, Gives::Lease, pending, |connection, template| {
         connection.begin_lease(template, limit(timeout_ms))
+    })
+}
+
+/// Begins to lease the oldest matching tuple if there is one, as `quintet_space_begin_lease`; its lease, or NULL, comes by `quintet_pending_lease`.
+///
+/// Fails as `quintet_space_begin_lease`.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_space_begin_lease_if(
+    space: Option<&quintet_space>,
+    wanted: Option<&quintet_tuple>,
+    pending: Option<&mut MaybeUninit<*mut quintet_pending>>,
+) -> quintet_status {
+    begin(space, wanted, Gives::Lease, pending, |connection, template| {
+        connection.leasing(|| connection.space.begin().lease_if(template))
+    })
+}
+
+/// Begins `quintet_space_declare_key`; `quintet_pending_result` collects it. A space with one manager is asked for an answer all the same.
+///
+/// Fails as `quintet_space_declare_key`.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_space_begin_declare_key(
+    space: Option<&quintet_space>,
+    types: Option<&quintet_tuple>,
+    field: usize,
+    pending: Option<&mut MaybeUninit<*mut quintet_pending>>,
+) -> quintet_status {
+    begin(space, types, Gives::Nothing, pending, |connection, template| {
+        connection.space.begin().declare_key(template, field)
+    })
+}
+
+/// Begins one page of `quintet_space_collect`; it comes by `quintet_pending_collection`. `from` is where that said that the next page begins; NULL for the first one. Cancelled, or freed before it is collected,
+/// its tuples are back.
+///
+/// Fails with `QUINTET_BAD_VALUE` for what is no template.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_space_begin_collect(
+    space: Option<&quintet_space>,
+    wanted: Option<&quintet_tuple>,
+    from: Option<&quintet_page_start>,
+    pending: Option<&mut MaybeUninit<*mut quintet_pending>>,
+) -> quintet_status {
+    begin(space, wanted, Gives::Collection, pending, |connection, template| {
+        let (age, below) = started(from);
+        connection.space.begin().collect(template, age, below)
+    })
+}
+
+/// Begins one page of `quintet_space_copy_collect`, as `quintet_space_begin_collect`.
+///
+/// Fails as `quintet_space_begin_collect`.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_space_begin_copy_collect(
+    space: Option<&quintet_space>,
+    wanted: Option<&quintet_tuple>,
+    from: Option<&quintet_page_start>,
+    pending: Option<&mut MaybeUninit<*mut quintet_pending>>,
+) -> quintet_status {
+    begin(space, wanted, Gives::Collection, pending, |connection, template| {
+        let (age, below) = started(from);
+        connection.space.begin().copy_collect(template, age, below)
+    })
+}
+
+/// Begins `quintet_space_collect_into`; its number comes by `quintet_pending_collected_into`.
+///
+/// Fails with `QUINTET_BAD_VALUE` for what is no template, and for a space of another lab.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_space_begin_collect_into(
+    space: Option<&quintet_space>,
+    into: Option<&quintet_space>,
+    wanted: Option<&quintet_tuple>,
+    pending: Option<&mut MaybeUninit<*mut quintet_pending>>,
+) -> quintet_status {
+    begin(space, wanted, Gives::CollectedInto, pending, |connection, template| {
+        let into = value(Some(into.ok_or_else(|| null("into"))?))?;
+        connection.space.begin().collect_into(&into.space, template)
+    })
+}
+
+/// Begins `quintet_space_copy_collect_into`, as `quintet_space_begin_collect_into`.
+///
+/// Fails as `quintet_space_begin_collect_into`.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_space_begin_copy_collect_into(
+    space: Option<&quintet_space>,
+    into: Option<&quintet_space>,
+    wanted: Option<&quintet_tuple>,
+    pending: Option<&mut MaybeUninit<*mut quintet_pending>>,
+) -> quintet_status {
+    begin(space, wanted, Gives::CollectedInto, pending, |connection, template| {
+        let into = value(Some(into.ok_or_else(|| null("into"))?))?;
+        connection.space.begin().copy_collect_into(&into.space, template)
     })
 }
 

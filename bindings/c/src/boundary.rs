@@ -176,6 +176,18 @@ pub(crate) fn text<'a>(start: *const c_char, name: &str) -> Result<&'a str, Erro
     text.to_str().map_err(|error| misuse(format!("{name} is not UTF-8: {error}")))
 }
 
+/// The texts of an array of them.
+///
+/// # Errors
+/// As [`slice`] and [`text`].
+pub(crate) fn texts<'a>(
+    texts: *const *const c_char,
+    count: usize,
+    what: &str,
+) -> Result<Vec<&'a str>, Error> {
+    slice(texts, count, what)?.iter().map(|one| text(*one, what)).collect()
+}
+
 /// How long an operation may wait; none: without end.
 pub(crate) fn limit(timeout_ms: i64) -> Option<Duration> {
     u64::try_from(timeout_ms).ok().map(Duration::from_millis)

@@ -17,11 +17,14 @@
 //!
 //! `quintet_space_collect_into` moves all that match into another space of the same server at one instant, `quintet_space_copy_collect_into` copies them.
 //!
+//! `quintet_space_begin_collect` and its like begin a page, or all of what goes to another space, without waiting for it.
+//!
 //! Any threads may use a collection at once; each tuple is given to one of them.
 
 use crate::boundary::{Tagged, free, give, guarded, handle, null, place, value};
 use crate::connection::{Connection, unexpected};
 use crate::error::quintet_status;
+use crate::pending::{Gives, quintet_pending};
 use crate::space::quintet_space;
 use crate::tuple::{quintet_tuple, received, to_match};
 use core::mem::MaybeUninit;
@@ -35,6 +38,69 @@ type Tuples = Mutex<VecDeque<Tuple>>;
 /// Tuples that were collected.
 pub struct quintet_collection(Tagged<Tuples>);
 handle!(quintet_collection, Tuples, b"coll", "collection");
+
+/// Where a page of a collection begins, as `quintet_pending_collection` gives it.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct quintet_page_start {
+    /// The space's own: which of the tuples the page begins with.
+    pub age: u64,
+    /// The space's own: which of the tuples are younger than the collection.
+    pub below: u64,
+}
+
+/// The same for the library: the first page has no end yet.
+pub(crate) fn started(from: Option<&quintet_page_start>) -> (u64, Option<u64>) {
+    from.map_or((0, None), |from| (from.age, Some(from.below)))
+}
+
+/// Collects the page that `quintet_space_begin_collect` or `quintet_space_begin_copy_collect` asked for: its tuples, perhaps none, and, if `has_more`, where the next page begins. May be called again, and gives another
+/// collection of the same tuples. Each is freed with `quintet_collection_free`.
+///
+/// Fails as the operation did; `QUINTET_BAD_VALUE` for another kind of operation.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_pending_collection(
+    pending: Option<&quintet_pending>,
+    collection: Option<&mut MaybeUninit<*mut quintet_collection>>,
+    next: Option<&mut MaybeUninit<quintet_page_start>>,
+    has_more: Option<&mut MaybeUninit<bool>>,
+) -> quintet_status {
+    guarded(|| {
+        let collection = place(collection, "collection", null_mut())?;
+        let next = place(next, "next", quintet_page_start { age: 0, below: 0 })?;
+        let has_more = place(has_more, "has_more", false)?;
+        let page = match value(pending)?.collect(Gives::Collection)? {
+            Outcome::Collected(page) => page,
+            other => return Err(unexpected(&other)),
+        };
+        *has_more = page.next.is_some();
+        *next = quintet_page_start { age: page.next.unwrap_or(0), below: page.below };
+        *collection = give(Mutex::new(page.tuples.into()));
+        Ok(())
+    })
+}
+
+/// Collects the number that `quintet_space_begin_collect_into` or `quintet_space_begin_copy_collect_into` asked for: how many tuples went to the other space. If `is_done` is false nothing has happened so far, as the space builds an index for it:
+/// begin it again. May be called again.
+///
+/// Fails as the operation did; `QUINTET_BAD_VALUE` for another kind of operation.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_pending_collected_into(
+    pending: Option<&quintet_pending>,
+    count: Option<&mut MaybeUninit<u64>>,
+    is_done: Option<&mut MaybeUninit<bool>>,
+) -> quintet_status {
+    guarded(|| {
+        let count = place(count, "count", 0)?;
+        let is_done = place(is_done, "is_done", false)?;
+        match value(pending)?.collect(Gives::CollectedInto)? {
+            Outcome::Count(moved) => (*count, *is_done) = (moved, true),
+            Outcome::Collected(_) => {}
+            other => return Err(unexpected(&other)),
+        }
+        Ok(())
+    })
+}
 
 /// Takes all tuples that match. What it has taken before it failed or was interrupted is in the collection: that is there after a failure as well, if it has
 /// any, and is freed in each case.

@@ -3,8 +3,8 @@
 //! A program begins any number of operations, computes, and collects what they came to. None is lost: an operation that is freed before it
 //! was collected is cancelled, and a tuple on its way goes back to its place.
 //!
-//! `quintet_pending_result`, `quintet_pending_tuple`, `quintet_pending_lease`, `quintet_pending_count`, `quintet_pending_selected` and
-//! `quintet_pending_selected_lease` collect the outcome; they wait for it, and return the operation's own status. `quintet_pending_wait` waits for a limited time and says whether it is there.
+//! `quintet_pending_result`, `quintet_pending_tuple`, `quintet_pending_lease`, `quintet_pending_count`, `quintet_pending_selected`,
+//! `quintet_pending_selected_lease`, `quintet_pending_collection` and `quintet_pending_collected_into` collect the outcome; they wait for it, and return the operation's own status. `quintet_pending_wait` waits for a limited time and says whether it is there.
 //!
 //! A served space takes a window of operations at once (the setting link.window_frames); the rest goes when one of the lab's
 //! calls, a wait, or `quintet_lab_progress` makes room.
@@ -50,6 +50,8 @@ pub(crate) enum Gives {
     Count,
     Selected,
     SelectedLease,
+    Collection,
+    CollectedInto,
 }
 
 enum Operation {
@@ -74,6 +76,8 @@ impl Gives {
             Gives::Count => "quintet_pending_count",
             Gives::Selected => "quintet_pending_selected",
             Gives::SelectedLease => "quintet_pending_selected_lease",
+            Gives::Collection => "quintet_pending_collection",
+            Gives::CollectedInto => "quintet_pending_collected_into",
         }
     }
 }
@@ -164,7 +168,7 @@ impl Pending {
     /// `BadValue` if it gives something else, and then nothing is collected; `Cancelled` if the program interrupted the wait: then the
     /// operation goes on. The operation's own error. `LeaseLost` if its group was told to end: nothing is collected, and what came returns with
     /// the operation's end.
-    fn collect(&self, wanted: Gives) -> Result<Outcome, Error> {
+    pub(crate) fn collect(&self, wanted: Gives) -> Result<Outcome, Error> {
         if self.gives != wanted {
             return Err(misuse(format!("this operation is collected by {}", self.gives.function())));
         }
@@ -215,7 +219,7 @@ pub extern "C" fn quintet_pending_wait(
     })
 }
 
-/// Collects the outcome of what gives nothing: a put or an acknowledgement. May be called again.
+/// Collects the outcome of what gives nothing: a put, an acknowledgement, or a declared key. May be called again.
 ///
 /// Fails as the operation did; `QUINTET_BAD_VALUE` for another kind of operation.
 #[unsafe(no_mangle)]
@@ -239,7 +243,7 @@ pub extern "C" fn quintet_pending_tuple(
     })
 }
 
-/// Collects the lease that `quintet_space_begin_lease` asked for. It is given once.
+/// Collects the lease that `quintet_space_begin_lease` asked for; NULL, with `QUINTET_OK`, if `quintet_space_begin_lease_if` found no tuple. It is given once.
 ///
 /// Fails as the operation did; `QUINTET_BAD_VALUE` if it was given before, and for another kind of operation.
 #[unsafe(no_mangle)]
@@ -250,7 +254,10 @@ pub extern "C" fn quintet_pending_lease(
     guarded(|| {
         let lease = place(lease, "lease", null_mut())?;
         let pending = value(pending)?;
-        *lease = leased(&pending.connection, pending.collect_once(Gives::Lease)?)?;
+        *lease = match pending.collect_once(Gives::Lease)? {
+            Outcome::NoMatch => null_mut(),
+            outcome => leased(&pending.connection, outcome)?,
+        };
         Ok(())
     })
 }

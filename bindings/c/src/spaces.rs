@@ -18,7 +18,9 @@
 //!
 //! A space that was created or opened is used as the lab's own, by any threads at once. It is freed before or after its lab; its tuples stay.
 
-use crate::boundary::{Tagged, borrowed, free, give, guarded, handle, misuse, place, slice, text, value};
+use crate::boundary::{
+    Tagged, borrowed, free, give, guarded, handle, misuse, place, slice, text, texts, value,
+};
 use crate::connection::Connection;
 use crate::error::quintet_status;
 use crate::lab::quintet_lab;
@@ -27,7 +29,9 @@ use crate::threads::without_signals;
 use core::ffi::c_char;
 use core::mem::MaybeUninit;
 use core::ptr::{NonNull, null_mut};
-use quintet::{Code, Error, Identity, KeptSpace, SpaceInfo, SpaceNumber, SpaceRights, SpaceSettings};
+use quintet::{
+    Code, Error, Identity, KeptSpace, Lab, Policy, SpaceInfo, SpaceNumber, SpaceRights, SpaceSettings,
+};
 use std::collections::BTreeSet;
 use std::ffi::CString;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -42,16 +46,20 @@ pub struct quintet_space_settings {
     pub max_bytes: u64,
     /// Tuples that it holds at most; 0: 1048576.
     pub max_tuples: u64,
-    /// Whether only some may use it: those whose identities follow, and, if that is set, who comes from the server's own machine.
+    /// Whether only some may use and remove it: the programs of the machines whose identities or names follow, and, if that is set, who comes from the server's own machine. Nobody is named without this.
     pub is_restricted: bool,
-    /// Whether who comes from the server's own machine may.
+    /// Whether who comes from the server's own machine may, without a proof who he is. A name of that machine does so as well. False for a space that a cluster's machines keep: there all prove it.
     pub allow_own_machine: bool,
     /// Identities of 32 bytes each, one behind the other; NULL if there are none.
     pub allow: *const u8,
     /// How many there are, at most 128.
     pub allow_count: usize,
+    /// Names of machines of the lab's cluster whose programs may use it as well: an array of texts; NULL if there are none.
+    pub machines: *const *const c_char,
+    /// How many names there are.
+    pub machine_count: usize,
     /// Zero; later versions may have more settings.
-    pub reserved: [u64; 4],
+    pub reserved: [u64; 2],
 }
 
 /// A named space, as a list shows it. Its texts are good until the next row is asked for, or the list is freed.
@@ -118,7 +126,7 @@ pub extern "C" fn quintet_lab_open_space(
 /// with this. It is freed with `quintet_space_free`.
 ///
 /// Fails with `QUINTET_SPACE_EXISTS` if it is there with other settings, `QUINTET_SPACE_FULL` if the server has no room for its quota or for one more
-/// space, `QUINTET_BAD_VALUE` for what is no name or no policy, or one that the server or the cluster cannot keep, or `QUINTET_TOO_LARGE` for more than 128 identities;
+/// space, `QUINTET_BAD_VALUE` for what is no name or no policy, or one that the server or the cluster cannot keep, for a machine that is none of the cluster, and if somebody is named while `is_restricted` is false, or `QUINTET_TOO_LARGE` for more than 128 identities;
 /// `QUINTET_UNREACHABLE` in a cluster if this machine's agent does not run, too few machines are up, or the space is not served after ten seconds and the try that is under way then (ten more at most): then it stays agreed.
 #[unsafe(no_mangle)]
 pub extern "C" fn quintet_lab_create_space(
@@ -130,10 +138,43 @@ pub extern "C" fn quintet_lab_create_space(
     guarded(|| {
         let space = place(space, "space", null_mut())?;
         let connection = &value(lab)?.connection;
-        let settings = settings.map_or_else(|| Ok(SpaceSettings::default()), given)?;
         let name = text(name, "name")?;
-        *space = opened(connection, without_signals(|| connection.lab.create_space(name, &settings))?);
+        let created = without_signals(|| {
+            let lab = &connection.lab;
+            let settings =
+                settings.map_or_else(|| Ok(SpaceSettings::default()), |given| settings_of(lab, given));
+            lab.create_space(name, &settings?)
+        });
+        *space = opened(connection, created?);
         Ok(())
+    })
+}
+
+/// Lets the programs of some machines, the `granted`, use the space `name` from now on, and those of others, the `revoked`, no more: names of machines of the lab's cluster, either of which may be NULL. It
+/// is a space that machines of the cluster keep and that was created for some (`is_restricted`). What a program that may not any more waits for comes to `QUINTET_NOT_ALLOWED`.
+///
+/// Fails with `QUINTET_NO_SUCH_SPACE`; `QUINTET_BAD_VALUE` if the space is for all machines, nobody would be left, a name is no machine's of the cluster, or the lab is no connection to one; `QUINTET_NOT_ALLOWED` if
+/// it is for others than this machine; `QUINTET_UNREACHABLE` if this machine's agent does not run, or no majority agrees.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_lab_allow_space(
+    lab: Option<&quintet_lab>,
+    name: *const c_char,
+    granted: *const *const c_char,
+    granted_count: usize,
+    revoked: *const *const c_char,
+    revoked_count: usize,
+) -> quintet_status {
+    guarded(|| {
+        let lab = &value(lab)?.connection.lab;
+        let name = text(name, "name")?;
+        let named = |names, count, what| match texts(names, count, what)?[..] {
+            [] => Ok(BTreeSet::new()),
+            ref names => lab.rights_of(names, Policy::Logged).map(|rights| rights.identities),
+        };
+        without_signals(|| {
+            let granted = named(granted, granted_count, "granted")?;
+            lab.allow_space(name, &granted, &named(revoked, revoked_count, "revoked")?)
+        })
     })
 }
 
@@ -275,20 +316,40 @@ fn unasked(kept: KeptSpace) -> Result<SpaceInfo, Error> {
     })
 }
 
-fn given(settings: &quintet_space_settings) -> Result<SpaceSettings, Error> {
+fn settings_of(lab: &Lab, settings: &quintet_space_settings) -> Result<SpaceSettings, Error> {
     let policy = match settings.policy.is_null() {
-        true => quintet::Policy::default(),
+        true => Policy::default(),
         false => {
             let words = text(settings.policy, "policy")?;
             words.parse().map_err(|why: String| Error::new(Code::BadValue, format!("policy: {why}")))?
         }
     };
-    let bytes = settings.allow_count.checked_mul(32).ok_or_else(|| {
+    let (max_bytes, max_tuples) = (settings.max_bytes, settings.max_tuples);
+    Ok(SpaceSettings { policy, max_bytes, max_tuples, allow: rights(lab, settings, policy)? })
+}
+
+/// Who may use the space; none: all.
+fn rights(
+    lab: &Lab,
+    settings: &quintet_space_settings,
+    policy: Policy,
+) -> Result<Option<SpaceRights>, Error> {
+    let quintet_space_settings { allow_own_machine, allow_count, machine_count, .. } = *settings;
+    if !settings.is_restricted {
+        return match allow_own_machine || allow_count > 0 || machine_count > 0 {
+            true => Err(misuse("is_restricted is false, which lets in everybody, and somebody is named")),
+            false => Ok(None),
+        };
+    }
+    let bytes = allow_count.checked_mul(32).ok_or_else(|| {
         Error::new(Code::TooLarge, "allow_count: more identities than memory holds".to_owned())
     })?;
     let (identities, _) = slice(settings.allow, bytes, "allow")?.as_chunks::<32>();
-    let identities: BTreeSet<Identity> = identities.iter().copied().map(Identity).collect();
-    let rights = SpaceRights { own_machine: settings.allow_own_machine, identities };
-    let allow = settings.is_restricted.then_some(rights);
-    Ok(SpaceSettings { policy, max_bytes: settings.max_bytes, max_tuples: settings.max_tuples, allow })
+    let mut rights = match texts(settings.machines, machine_count, "machines")?[..] {
+        [] => SpaceRights { own_machine: false, identities: BTreeSet::new() },
+        ref names => lab.rights_of(names, policy)?,
+    };
+    rights.own_machine |= allow_own_machine;
+    rights.identities.extend(identities.iter().copied().map(Identity));
+    Ok(Some(rights))
 }

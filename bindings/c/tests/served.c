@@ -212,6 +212,71 @@ static void a_forked_child_connects_again(void) {
     quintet_lease_free(lease), quintet_tuple_free(any), quintet_lab_free(lab), quintet_server_free(server);
 }
 
+static void a_logged_space_outlives_its_server(void) {
+    char log[4200];
+    quintet_server *server, *second;
+    quintet_lab *lab;
+    quintet_space *space;
+    snprintf(log, sizeof log, "%s.log", place + 4);
+    quintet_server_settings settings = {.log_dir = log, .max_tuples = 7};
+    OK(quintet_server_start_with(place, &settings, &server));
+    COMES_TO(QUINTET_ADDRESS_IN_USE, quintet_server_start_with(other_place, &settings, &second));
+    connect_to(place, &lab, &space);
+    put_pair(space, "kept", 1);
+    quintet_lab_free(lab);
+    OK(quintet_server_stop(server));
+    quintet_server_free(server);
+    OK(quintet_server_start_with(place, &settings, &server));
+    connect_to(place, &lab, &space);
+    CHECK(count_pairs(space, "kept") == 1);
+    quintet_lab_free(lab);
+    quintet_server_free(server);
+    settings.managers = 2;
+    REFUSED("keeps no log", quintet_server_start_with(place, &settings, &server));
+}
+
+static void a_space_has_several_managers_and_limits_of_its_own(void) {
+    char first[4200], other[4200];
+    snprintf(first, sizeof first, "%s.one", place);
+    snprintf(other, sizeof other, "%s.two", place);
+    const char *peers[] = {first, other};
+    quintet_server_settings settings = {.managers = 2, .hot_key_requests = 1000, .max_spaces = 1, .max_attempts = 1};
+    quintet_server *server, *second;
+    quintet_lab *lab;
+    quintet_space *space, *named;
+    OK(quintet_server_start_with(place, &settings, &server));
+    connect_to(place, &lab, &space);
+    put_pair(space, "row", 1);
+    OK(quintet_lab_create_space(lab, "one", NULL, &named));
+    quintet_space_free(named);
+    COMES_TO(QUINTET_SPACE_FULL, quintet_lab_create_space(lab, "two", NULL, &named));
+    quintet_lab_free(lab);
+    quintet_server_free(server);
+    /* Each in its own place, as in processes of their own. */
+    settings = (quintet_server_settings){.peers = peers, .peer_count = 2, .number = 1};
+    OK(quintet_server_start_with(NULL, &settings, &server));
+    settings.number = 2;
+    OK(quintet_server_start_with(NULL, &settings, &second));
+    connect_to(first, &lab, &space);
+    put_pair(space, "row", 1);
+    CHECK(count_pairs(space, "row") == 1);
+    quintet_lab_free(lab);
+    quintet_server_free(server);
+    quintet_server_free(second);
+}
+
+static void what_cannot_be_served_is_refused(void) {
+    const char *two[] = {"127.0.0.1:1", "127.0.0.1:2"}, *odd[] = {"/tmp/x"};
+    quintet_server_settings settings = {.replicas = two, .replica_count = 2, .number = 1};
+    quintet_server *server;
+    REFUSED("three or five", quintet_server_start_with(NULL, &settings, &server));
+    settings.replicas = odd;
+    settings.replica_count = 1;
+    COMES_TO(QUINTET_BAD_VALUE, quintet_server_start_with(NULL, &settings, &server));
+    REFUSED("address is NULL", quintet_server_start_with(NULL, NULL, &server));
+    CHECK(server == NULL);
+}
+
 int main(int count, char **arguments) {
     CHECK(count == 2);
     snprintf(place, sizeof place, "shm:%s/space", arguments[1]);
@@ -221,6 +286,9 @@ int main(int count, char **arguments) {
     the_environment_says_where_and_who();
     one_process_listens_at_an_address();
     a_space_holds_so_many_bytes();
+    a_logged_space_outlives_its_server();
+    a_space_has_several_managers_and_limits_of_its_own();
+    what_cannot_be_served_is_refused();
     a_dead_server_ends_every_wait(server);
     signals_are_the_programs();
     a_forked_child_connects_again();

@@ -102,6 +102,11 @@ static void what_cannot_be_is_refused(quintet_lab *lab) {
     REFUSED("volatile, logged", quintet_lab_create_space(lab, "x", &odd, &space));
     REFUSED("cannot keep a space", quintet_lab_create_space(lab, "x", &logged, &space));
     COMES_TO(QUINTET_TOO_LARGE, quintet_lab_create_space(lab, "x", &crowd, &space));
+    const char *machines[] = {"a"};
+    quintet_space_settings named = {.is_restricted = true, .machines = machines, .machine_count = 1}, open = {.allow_own_machine = true};
+    REFUSED("no connection to one", quintet_lab_create_space(lab, "x", &named, &space));
+    REFUSED("is_restricted is false", quintet_lab_create_space(lab, "x", &open, &space));
+    REFUSED("no connection to one", quintet_lab_allow_space(lab, "archive", machines, 1, NULL, 0));
     OK(quintet_lab_space(lab, &unnamed));
     quintet_space_free(unnamed);
     CHECK(strstr(quintet_error_message(), "its lab's") != NULL);
@@ -159,6 +164,77 @@ static void all_that_match_are_collected(quintet_lab *lab) {
     OK(quintet_lab_remove_space(lab, "others"));
 }
 
+static void what_collects_leases_and_declares_is_begun(quintet_lab *lab) {
+    enum { ROWS = 3000 };
+    quintet_space *space, *other;
+    quintet_tuple *any = any_pair("many"), *none = any_pair("none"), *row;
+    quintet_pending *pending;
+    quintet_collection *page;
+    quintet_page_start next = {0};
+    quintet_lease *lease;
+    bool has_more = true, is_done;
+    uint64_t count, found = 0, pages = 0;
+    OK(quintet_lab_create_space(lab, "many", NULL, &space));
+    OK(quintet_lab_create_space(lab, "others-of-many", NULL, &other));
+    OK(quintet_space_begin_declare_key(space, any, 1, &pending));
+    OK(quintet_pending_result(pending));
+    quintet_pending_free(pending);
+    REFUSED("none of the 2 fields", quintet_space_begin_declare_key(space, any, 2, &pending));
+    for (int64_t n = 0; n < ROWS; n++) put_pair(space, "many", n);
+    /* One that is dropped puts its page back. */
+    OK(quintet_space_begin_collect(space, any, NULL, &pending));
+    quintet_pending_free(pending);
+    OK(quintet_space_count(space, any, &count));
+    CHECK(count == ROWS);
+    while (has_more) {
+        OK(quintet_space_begin_copy_collect(space, any, pages ? &next : NULL, &pending));
+        OK(quintet_pending_collection(pending, &page, &next, &has_more));
+        OK(quintet_collection_count(page, &count));
+        found += count, pages++;
+        quintet_collection_free(page);
+        REFUSED("quintet_pending_collection", quintet_pending_count(pending, &count));
+        quintet_pending_free(pending);
+    }
+    CHECK(found == ROWS && pages > 1);
+    OK(quintet_space_begin_lease_if(space, none, &pending));
+    OK(quintet_pending_lease(pending, &lease));
+    CHECK(lease == NULL);
+    quintet_pending_free(pending);
+    OK(quintet_space_begin_lease_if(space, any, &pending));
+    OK(quintet_pending_lease(pending, &lease));
+    CHECK(lease != NULL);
+    OK(quintet_lease_release(lease));
+    quintet_lease_free(lease);
+    quintet_pending_free(pending);
+    OK(quintet_space_begin_copy_collect_into(space, other, any, &pending));
+    OK(quintet_pending_collected_into(pending, &count, &is_done));
+    CHECK(is_done && count == ROWS);
+    quintet_pending_free(pending);
+    OK(quintet_space_begin_collect_into(space, other, any, &pending));
+    OK(quintet_pending_collected_into(pending, &count, &is_done));
+    CHECK(is_done && count == ROWS);
+    quintet_pending_free(pending);
+    REFUSED("into is NULL", quintet_space_begin_collect_into(space, NULL, any, &pending));
+    /* A page without tuples need not be the last. */
+    for (found = 0, pages = 0, has_more = true; has_more; pages++) {
+        OK(quintet_space_begin_collect(other, any, pages ? &next : NULL, &pending));
+        OK(quintet_pending_collection(pending, &page, &next, &has_more));
+        while (quintet_collection_next(page, &row) == QUINTET_OK && row != NULL) {
+            CHECK(number_of(row) == (int64_t)(found % ROWS));
+            found++;
+        }
+        quintet_collection_free(page);
+        quintet_pending_free(pending);
+    }
+    CHECK(found == 2 * ROWS);
+    quintet_space_free(space);
+    quintet_space_free(other);
+    quintet_tuple_free(any);
+    quintet_tuple_free(none);
+    OK(quintet_lab_remove_space(lab, "many"));
+    OK(quintet_lab_remove_space(lab, "others-of-many"));
+}
+
 int main(void) {
     quintet_lab *lab;
     quintet_space *left;
@@ -170,6 +246,7 @@ int main(void) {
     what_cannot_be_is_refused(lab);
     a_space_that_was_removed_says_so(lab);
     all_that_match_are_collected(lab);
+    what_collects_leases_and_declares_is_begun(lab);
     /* One that outlives its lab is closed, and is freed all the same. */
     OK(quintet_lab_open_space(lab, "archive", &left));
     quintet_lab_free(lab);

@@ -288,6 +288,7 @@ void named_spaces_are_apart(const quintet::lab &lab) {
         quintet_space_settings settings{};
         settings.max_bytes = 5000;
         CHECK(thrown([&] { lab.create_space("orders", settings); }).status() == QUINTET_SPACE_EXISTS);
+        CHECK(thrown([&] { lab.allow_space("orders", {"a"}, {"b"}); }).status() == QUINTET_BAD_VALUE);
     }
     {
         const auto orders = lab.open_space("orders");
@@ -295,7 +296,13 @@ void named_spaces_are_apart(const quintet::lab &lab) {
         CHECK(lab.space().copy_collect_into(orders, any) == 1 && lab.space().collect(any).size() == 1);
         const auto both = orders.copy_collect(any);
         CHECK(both.size() == 2 && both[0].get<int>(1) == 7 && both[1].get<int>(1) == 8);
-        CHECK(orders.collect_into(lab.space(), {"order", 8}) == 1 && lab.space().collect(any).size() == 1);
+        CHECK(lab.space().begin_copy_collect_into(orders, {"order", 9}).collected_into() == 0u);
+        const auto page = orders.begin_copy_collect(any).page();
+        CHECK(page.tuples.size() == 2 && !page.next && page.tuples[1].get<int>(1) == 8);
+        orders.begin_declare_key(any, 1).result();
+        CHECK(orders.begin_lease_if(any).lease_if()->attempt() == 1 && !orders.begin_lease_if({"none"}).lease_if());
+        CHECK(orders.begin_collect_into(lab.space(), {"order", 8}).collected_into() == 1u);
+        CHECK(lab.space().begin_collect(any).page().tuples.size() == 1);
         CHECK(thrown([&] { orders.collect_into(orders, any); }).status() == QUINTET_BAD_VALUE);
     }
     CHECK(lab.open_space("orders").take(any).get<int>(1) == 7);

@@ -1,14 +1,16 @@
 //! Operations that are begun, and waited for later.
 
 use crate::connection::{Connection, expiry};
+use crate::error::raise;
 use crate::formal::{to_template, to_templates};
+use crate::inspecting;
 use crate::listing::Cursor;
 use crate::pending::Pending;
 use crate::space::Space;
 use crate::value::{to_tuple, to_tuples};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use quintet::{Error, PageSize, Subject};
+use quintet::{Error, PageSize};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -142,6 +144,13 @@ impl Begin {
         self.begin(py, |begin| begin.select_lease(&templates))
     }
 
+    /// Begins `Space.declare_key`. A space with one manager is asked for an answer all the same.
+    #[pyo3(signature = (field, *template))]
+    fn declare_key(&self, py: Python<'_>, field: usize, template: &Bound<'_, PyTuple>) -> PyResult<Pending> {
+        let template = to_template(template)?;
+        self.begin(py, |begin| begin.declare_key(&template, field))
+    }
+
     /// Begins `Space.count`.
     #[pyo3(signature = (*template))]
     fn count(&self, py: Python<'_>, template: &Bound<'_, PyTuple>) -> PyResult<Pending> {
@@ -201,17 +210,20 @@ impl Begin {
         self.begin(py, |begin| begin.copy_collect_into(&other, &template))
     }
 
-    /// Begins a page of `Space.list`: a `quintet.listing.Page`, whose `next` gives the next one. Without a template all tuples are shown.
-    #[pyo3(signature = (*template, after = None))]
+    /// Begins a page of `Space.list`: a `quintet.listing.Page`, whose `next` gives the next one. Without a template all tuples are shown. With another `subject`, "waiting", "clients", "partitions" or "hot keys",
+    /// a page of the method of that name, which takes no template.
+    #[pyo3(signature = (*template, after = None, subject = "tuples"))]
     fn page(
         &self,
         py: Python<'_>,
         template: &Bound<'_, PyTuple>,
         after: Option<&Bound<'_, Cursor>>,
+        subject: &str,
     ) -> PyResult<Pending> {
         let template = if template.is_empty() { None } else { Some(to_template(template)?) };
+        let subject = inspecting::subject(subject).map_err(raise)?;
         let from = after.map_or_else(Default::default, |after| after.get().0);
-        self.begin(py, |begin| begin.page(Subject::Tuples, template.as_ref(), from, PageSize::default()))
+        self.begin(py, |begin| begin.page(subject, template.as_ref(), from, PageSize::default()))
     }
 
     /// Begins to ask for what happened to tuples behind the number `since`, at most `most` events; without a number, for the number now. The result is

@@ -2,14 +2,16 @@
 
 use crate::connection::{Connection, in_a_thread};
 use crate::error::raise;
+use crate::inspecting::from_replica;
 use crate::isonet::{self, Isonet, Wanted};
 use crate::messaging::Messaging;
+use crate::rights::{Machine, Users};
 use crate::settings::Settings;
 use crate::space::Space;
 use crate::status::{from_kept_spaces, from_spaces};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple};
-use quintet::{Code, Error, LinkAddress, SpaceAddress, SpaceSettings};
+use quintet::{Code, Error, LinkAddress, Policy, SpaceAddress, SpaceSettings};
 use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -121,10 +123,7 @@ impl Lab {
     ) -> PyResult<Lab> {
         let place = parse_address(&address.to_cow().map_err(|_| not_utf8(&address.to_string_lossy()))?)?;
         let address = Some(place.to_string());
-        let place = match place {
-            SpaceAddress::Link(link) => settings.identified(link)?.into(),
-            other => other,
-        };
+        let place = settings.space_identified(place)?;
         let (lease, link) = (settings.lease, settings.link);
         let cluster = cluster.unwrap_or(settings.cluster);
         let connect = move || quintet::Lab::connect_with(place.clone(), cluster, lease, link);
@@ -160,8 +159,13 @@ impl Lab {
     /// "replicated=N", which a server refuses that does not keep them so. In a cluster (`quintet.connect("quintet://NAME")`) machines of it keep such a space on their disks, and it
     /// has a connection of its own, which ends with the lab.
     ///
-    /// Raises SpaceExists if it is there with other settings, SpaceFull if the server has no room for its quota, BadValue.
-    #[pyo3(signature = (name, *, max_bytes = None, max_tuples = None, policy = "volatile"))]
+    /// `allow` names the machines whose programs may use and remove it: each by its name in the lab's cluster, or by its identity, 32 bytes. `allow_own_machine` lets in
+    /// those of the server's own machine, which come without a proof; a name of that machine does so as well. Without either all may who may use the server.
+    ///
+    /// Raises SpaceExists if it is there with other settings, SpaceFull if the server has no room for its quota, BadValue, also for a name that is no machine's, TooLarge for more than 128
+    /// machines; NotAllowed in a cluster where it is for others than this machine: it is there then.
+    #[pyo3(signature = (name, *, max_bytes = None, max_tuples = None, policy = "volatile", allow = None, allow_own_machine = false))]
+    #[expect(clippy::too_many_arguments, reason = "each is one of Python's names")]
     fn create_space(
         &self,
         py: Python<'_>,
@@ -169,6 +173,8 @@ impl Lab {
         max_bytes: Option<u64>,
         max_tuples: Option<u64>,
         policy: &str,
+        allow: Option<Vec<Machine>>,
+        allow_own_machine: bool,
     ) -> PyResult<Space> {
         let bad = |text: String| raise(Error::new(Code::BadValue, text));
         for (what, given) in [("max_bytes", max_bytes), ("max_tuples", max_tuples)] {
@@ -176,15 +182,44 @@ impl Lab {
                 return Err(bad(format!("{what}: a space holds one at least")));
             }
         }
-        let policy = policy.parse().map_err(bad)?;
-        let settings = SpaceSettings {
-            policy,
-            max_bytes: max_bytes.unwrap_or(0),
-            max_tuples: max_tuples.unwrap_or(0),
-            allow: None,
-        };
-        let space = self.connection.ask_lab(py, |lab| lab.create_space(name, &settings))?;
+        let policy: Policy = policy.parse().map_err(bad)?;
+        let is_restricted = allow.is_some() || allow_own_machine;
+        let users = Users::new(allow.unwrap_or_default())?;
+        let space = self.connection.ask_lab(py, |lab| {
+            let mut rights = users.rights(lab, policy)?;
+            rights.own_machine |= allow_own_machine;
+            if is_restricted && !rights.own_machine && rights.identities.is_empty() {
+                return Err(Error::new(Code::BadValue, "allow: a space is for one machine at least"));
+            }
+            let settings = SpaceSettings {
+                policy,
+                max_bytes: max_bytes.unwrap_or(0),
+                max_tuples: max_tuples.unwrap_or(0),
+                allow: is_restricted.then_some(rights),
+            };
+            lab.create_space(name, &settings)
+        })?;
         Ok(Space::new(Arc::new(Connection::to_space(&self.connection, space))))
+    }
+
+    /// Lets the programs of some machines use a space from now on that machines of the lab's cluster keep and that was created with `allow`, and those of others no more: each
+    /// by its name or identity, as in `create_space`. What a program that may not any more waits for raises NotAllowed.
+    ///
+    /// Raises NoSuchSpace; BadValue if the space is for all machines, nobody would be left, or a machine is not in the cluster; NotAllowed if it is for others than this machine; Unreachable
+    /// if this machine's agent does not run, or no majority agrees.
+    #[pyo3(signature = (name, *, grant = Vec::new(), revoke = Vec::new()))]
+    fn allow_space(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        grant: Vec<Machine>,
+        revoke: Vec<Machine>,
+    ) -> PyResult<()> {
+        let (grant, revoke) = (Users::new(grant)?, Users::new(revoke)?);
+        self.connection.ask_lab(py, |lab| {
+            let identities = |users: Users| users.rights(lab, Policy::Logged).map(|rights| rights.identities);
+            lab.allow_space(name, &identities(grant)?, &identities(revoke)?)
+        })
     }
 
     /// Removes a named space with its tuples. Who waits in it, or asks it later, gets NoSuchSpace.
@@ -205,6 +240,22 @@ impl Lab {
     /// Raises BadValue if this machine is no member any more, BadFile.
     fn kept_spaces<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         from_kept_spaces(py, &self.connection.ask_lab(py, quintet::Lab::kept_spaces)?)
+    }
+
+    /// What each server of a replicated space says that it does, a list of `quintet.Replica`, each asked by itself, over a connection of its own; none of another space.
+    ///
+    /// Raises BadValue, or BadFile, for settings that cannot be read.
+    fn replicas<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        let Some(address) = &self.address else { return Ok(list) };
+        let settings = Settings::new()?;
+        let (place, cluster, link) =
+            (settings.space_identified(parse_address(address)?)?, settings.cluster, settings.link);
+        let asked = in_a_thread(py, "quintet-replicas", move || {
+            quintet::Lab::replicas(place.clone(), cluster, link)
+        })?;
+        asked.into_iter().try_for_each(|replica| list.append(from_replica(py, replica)?))?;
+        Ok(list)
     }
 
     /// What `quintet.connect` takes to come to the same space; None if it lives in this process.

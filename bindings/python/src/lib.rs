@@ -8,6 +8,8 @@
 //! | `space.rs`, `status.rs` | `Space`: the operations; its numbers |
 //! | `collecting.rs` | all tuples that match |
 //! | `listing.rs`, `watching.rs` | pages of what lies in a space, and of what happens in it |
+//! | `inspecting.rs` | who waits in a space, who is connected, how its partitions are used |
+//! | `rights.rs` | who may use a named space |
 //! | `outcome.rs` | what outcomes are in Python |
 //! | `begin.rs`, `pending.rs`, `lease.rs` | begins an operation; one under way; a tuple taken until it is acknowledged |
 //! | `messaging.rs` | calls of handlers, and handlers |
@@ -32,6 +34,7 @@ mod error;
 mod fork;
 mod formal;
 mod group;
+mod inspecting;
 mod isochron;
 mod isonet;
 mod isonet_events;
@@ -46,6 +49,7 @@ mod plain;
 mod processes;
 mod range;
 mod reserving;
+mod rights;
 mod server;
 mod settings;
 mod simulate;

@@ -1,6 +1,7 @@
 //! Pages of what lies in a space. The classes stand in `quintet/listing.py`.
 
 use crate::error::raise;
+use crate::inspecting::{from_client, from_hot_key, from_partition, from_waiting};
 use crate::value::from_tuple;
 use crate::words::in_python;
 use pyo3::prelude::*;
@@ -19,11 +20,12 @@ pub(crate) struct Cursor(pub(crate) quintet::Cursor);
 pub(crate) fn from_page(py: Python<'_>, page: Page) -> PyResult<Bound<'_, PyAny>> {
     let types = py.import("quintet.listing")?;
     let rows = PyList::empty(py);
-    // No operation that Python begins asks for others.
-    if let Rows::Tuples(tuples) = page.rows {
-        for tuple in tuples {
-            rows.append(from_listed(&types, tuple)?)?;
-        }
+    match page.rows {
+        Rows::Tuples(all) => all.into_iter().try_for_each(|row| rows.append(from_listed(&types, row)?))?,
+        Rows::Waiting(all) => all.into_iter().try_for_each(|row| rows.append(from_waiting(py, row)?))?,
+        Rows::Clients(all) => all.iter().try_for_each(|row| rows.append(from_client(py, row)?))?,
+        Rows::Partitions(all) => all.iter().try_for_each(|row| rows.append(from_partition(py, row)?))?,
+        Rows::HotKeys(all) => all.into_iter().try_for_each(|row| rows.append(from_hot_key(py, row)?))?,
     }
     let next = page.next.map(|next| Py::new(py, Cursor(next))).transpose()?;
     types.getattr("Page")?.call1((rows.to_tuple(), next))
@@ -50,7 +52,11 @@ fn held<'py>(types: &Bound<'py, PyModule>, lease: ListedLease) -> PyResult<Bound
     types.getattr("ListedLease")?.call1((lease.holder.to_string(), held, ends_in))
 }
 
-fn shown<'py>(types: &Bound<'py, PyModule>, field: Glimpse) -> PyResult<Bound<'py, PyAny>> {
+/// A field as it is shown.
+///
+/// # Errors
+/// No memory.
+pub(crate) fn shown<'py>(types: &Bound<'py, PyModule>, field: Glimpse) -> PyResult<Bound<'py, PyAny>> {
     let py = types.py();
     match field {
         Glimpse::Value(value) => {
@@ -64,7 +70,6 @@ fn shown<'py>(types: &Bound<'py, PyModule>, field: Glimpse) -> PyResult<Bound<'p
             };
             types.getattr("Beginning")?.call1((in_python(&field.to_string()), bytes, start))
         }
-        // A stored tuple has none.
-        Glimpse::Formal(_) => Ok(py.None().into_bound(py)),
+        Glimpse::Formal(field) => types.getattr("Formal")?.call1((in_python(&field.to_string()),)),
     }
 }

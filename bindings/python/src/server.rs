@@ -5,55 +5,142 @@ use crate::fork::Maker;
 use crate::lab::address_to_serve;
 use crate::settings::Settings;
 use pyo3::prelude::*;
-use quintet::{Error, ServeConfig, SpaceConfig, SpaceLog};
+use quintet::{
+    Code, Error, LinkAddress, Partitioning, Replication, ServeConfig, SpaceAddress, SpaceConfig, SpaceLog,
+    SpacesConfig,
+};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
+
+/// What a space is served with, as `quintet.serve` is told it.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Served {
+    cluster: u128,
+    max_bytes: Option<u64>,
+    max_tuples: Option<u64>,
+    max_attempts: Option<u32>,
+    max_waiting: Option<usize>,
+    max_spaces: Option<u32>,
+    max_spaces_bytes: Option<u64>,
+    log_dir: Option<PathBuf>,
+    managers: u8,
+    hot_key_requests: Option<u64>,
+    manager: Option<u8>,
+    peers: Option<Vec<String>>,
+    replica: Option<u8>,
+    replicas: Option<Vec<String>>,
+}
+
+impl Served {
+    /// # Errors
+    /// `BadValue`: of what belongs together one is missing, or what is no address; `BadFile` for an identity.
+    fn config(self, settings: &Settings) -> PyResult<ServeConfig> {
+        let (plain, all) = (SpaceConfig::default(), SpacesConfig::default());
+        let space = SpaceConfig {
+            max_bytes: self.max_bytes.unwrap_or(plain.max_bytes),
+            max_tuples: self.max_tuples.unwrap_or(plain.max_tuples),
+            max_attempts: self.max_attempts.unwrap_or(plain.max_attempts),
+            max_waiting: self.max_waiting.unwrap_or(plain.max_waiting),
+            ..plain
+        };
+        let spaces = SpacesConfig {
+            max_spaces: self.max_spaces.unwrap_or(all.max_spaces),
+            max_bytes: self.max_spaces_bytes.unwrap_or(all.max_bytes),
+        };
+        let replicas = self.replicas.map(|replicas| {
+            let text = format!("quintet://{}", replicas.join(","));
+            match text.parse().map_err(raise)? {
+                SpaceAddress::Replicas(replicas) => Ok(replicas),
+                _ => Err(bad("replicas: name where all of them serve: HOST:PORT, or tls:HOST:PORT")),
+            }
+        });
+        let peers = self.peers.map(|peers| peers.iter().map(|peer| parsed(peer)).collect());
+        let numbered = |what, number, places: Option<PyResult<Vec<LinkAddress>>>| match (number, places) {
+            (Some(number), Some(places)) => {
+                let places = places?.into_iter().map(|place| settings.identified(place));
+                Ok(Some((number, places.collect::<PyResult<_>>()?)))
+            }
+            (None, None) => Ok(None),
+            _ => Err(bad(what)),
+        };
+        let replication =
+            numbered("replica and replicas belong together", self.replica, replicas.transpose()?.map(Ok))?;
+        let partitioning = numbered("manager and peers belong together", self.manager, peers)?;
+        Ok(ServeConfig {
+            cluster: self.cluster,
+            space,
+            spaces,
+            link: settings.link,
+            events: Some(quintet::to_standard_error()),
+            log: self.log_dir.map(SpaceLog::new),
+            managers: self.managers,
+            hot_key_requests: self.hot_key_requests,
+            replication: replication.map(|(number, places)| Replication::new(number, places)),
+            partitioning: partitioning.map(|(number, places)| Partitioning::new(number, places)),
+            ..ServeConfig::default()
+        })
+    }
+}
+
+/// Where to serve: as asked, or in its place among the replicas or managers.
+fn places(
+    addresses: &[Bound<'_, PyAny>],
+    config: &ServeConfig,
+    settings: &Settings,
+) -> PyResult<Vec<LinkAddress>> {
+    let replica = config.replication.as_ref().and_then(Replication::place);
+    let own = replica.or_else(|| config.partitioning.as_ref().and_then(Partitioning::place));
+    match (addresses, own) {
+        ([], Some(own)) => Ok(vec![own.clone()]),
+        ([], None) => Err(bad("name an address to serve at")),
+        (named, _) => named.iter().map(|address| settings.identified(address_to_serve(address)?)).collect(),
+    }
+}
+
+fn parsed(peer: &str) -> PyResult<LinkAddress> {
+    peer.parse().map_err(|error: quintet::AddressError| bad(&error.to_string()))
+}
+
+fn bad(text: &str) -> PyErr {
+    raise(Error::new(Code::BadValue, text))
+}
 
 /// A space that serves other processes of this user from a thread of this one. A context manager that stops it.
 #[pyclass(frozen, module = "quintet")]
 pub(crate) struct Server {
     maker: Maker,
-    address: String,
+    addresses: Vec<String>,
     cluster: u128,
     server: Mutex<Option<quintet::Server>>,
 }
 
 #[pymethods]
 impl Server {
-    /// Serves at a path, over shared memory, or at an address, as a member of a cluster. `max_bytes`, `max_tuples`: what the space holds at most.
-    /// `log_dir`: the folder of its log.
+    /// Serves at these addresses, as `quintet.serve` says of the rest.
     ///
     /// Raises BadValue for what is no address, BadFile for a log that cannot be used, Resource or another Error if it is in use or cannot be listened at.
     #[new]
-    #[pyo3(signature = (address, cluster = 0, *, max_bytes = None, max_tuples = None, log_dir = None))]
-    fn new(
-        py: Python<'_>,
-        address: &Bound<'_, PyAny>,
-        cluster: u128,
-        max_bytes: Option<u64>,
-        max_tuples: Option<u64>,
-        log_dir: Option<PathBuf>,
-    ) -> PyResult<Server> {
-        let plain = SpaceConfig::default();
-        let space = SpaceConfig {
-            max_bytes: max_bytes.unwrap_or(plain.max_bytes),
-            max_tuples: max_tuples.unwrap_or(plain.max_tuples),
-            ..plain
-        };
-        let events = Some(quintet::to_standard_error());
-        let log = log_dir.map(SpaceLog::new);
-        let config = ServeConfig { cluster, space, events, log, ..ServeConfig::default() };
-        let address = address_to_serve(address)?;
-        let address = if address.wants_identity() { Settings::new()?.identified(address)? } else { address };
-        let server = py.detach(|| quintet::Server::start(address, &config)).map_err(raise)?;
-        let address = server.addresses()[0].to_string();
-        Ok(Server { maker: Maker::this_process(), address, cluster, server: Mutex::new(Some(server)) })
+    fn new(py: Python<'_>, addresses: Vec<Bound<'_, PyAny>>, served: Served) -> PyResult<Server> {
+        let settings = Settings::new()?;
+        let cluster = served.cluster;
+        let config = served.config(&settings)?;
+        let places = places(&addresses, &config, &settings)?;
+        let server = py.detach(|| quintet::Server::start_at(&places, &config)).map_err(raise)?;
+        let addresses = server.addresses().iter().map(LinkAddress::to_string).collect();
+        Ok(Server { maker: Maker::this_process(), addresses, cluster, server: Mutex::new(Some(server)) })
     }
 
     /// What `quintet.connect` takes to come here.
     #[getter]
     fn address(&self) -> &str {
-        &self.address
+        &self.addresses[0]
+    }
+
+    /// Where it serves, if it was told several addresses.
+    #[getter]
+    fn addresses(&self) -> Vec<&str> {
+        self.addresses.iter().map(String::as_str).collect()
     }
 
     /// The cluster that it belongs to.
@@ -79,7 +166,7 @@ impl Server {
     }
 
     fn __repr__(&self) -> String {
-        format!("<quintet.Server at {}>", self.address)
+        format!("<quintet.Server at {}>", self.addresses.join(" and "))
     }
 }
 

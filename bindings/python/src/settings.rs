@@ -2,7 +2,7 @@
 
 use crate::error::raise;
 use pyo3::prelude::*;
-use quintet::{Code, Error, LinkAddress, LinkConfig};
+use quintet::{Code, Error, LinkAddress, LinkConfig, SpaceAddress};
 use quintet_settings::{
     CLUSTER_ID, CLUSTER_IDENTITY, Origin, SPACE_ADDRESS, SPACE_LEASE_MS, Setting, Sources,
 };
@@ -35,6 +35,16 @@ impl Settings {
     /// `BadFile`, `NotAllowed`: the identity cannot be used.
     pub(crate) fn identified(&self, address: LinkAddress) -> PyResult<LinkAddress> {
         quintet::identified(address, &self.identity, &|name| std::env::var_os(name)).map_err(raise)
+    }
+}
+
+impl Settings {
+    /// The same of what may be several places.
+    ///
+    /// # Errors
+    /// As [`Settings::identified`].
+    pub(crate) fn space_identified(&self, address: SpaceAddress) -> PyResult<SpaceAddress> {
+        address.identified(&self.identity, &|name| std::env::var_os(name)).map_err(raise)
     }
 }
 

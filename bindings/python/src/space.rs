@@ -281,7 +281,27 @@ impl Space {
     /// Raises BadValue where the first row is asked for.
     #[pyo3(signature = (*template))]
     fn list<'py>(this: &Bound<'py, Self>, template: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
-        this.py().import("quintet.listing")?.call_method1("rows", (this, template))
+        listed(this, template, "tuples")
+    }
+
+    /// The requests that wait in the space: an iterator of `quintet.WaitingRequest`, read as `list` reads tuples.
+    fn waiting<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        listed(this, &PyTuple::empty(this.py()), "waiting")
+    }
+
+    /// The clients that are connected to the space, those of other processes: an iterator of `quintet.Client`, read as `list` reads tuples.
+    fn clients<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        listed(this, &PyTuple::empty(this.py()), "clients")
+    }
+
+    /// The space's partitions, tuples of the same types with the same text in front, and how each is used: an iterator of `quintet.Partition`, read as `list` reads tuples.
+    fn partitions<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        listed(this, &PyTuple::empty(this.py()), "partitions")
+    }
+
+    /// The values that takes and reads ask for most, the hottest first, 16 at most: an iterator of `quintet.HotKey`.
+    fn hot_keys<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        listed(this, &PyTuple::empty(this.py()), "hot keys")
     }
 
     /// Takes all tuples that match, the oldest first: all that are there when this begins and still are when it comes to them. It does not wait; the list
@@ -433,4 +453,13 @@ impl Space {
     pub(crate) fn library(&self, py: Python<'_>) -> PyResult<quintet::Space> {
         py.detach(|| self.connection.space()).map_err(raise)
     }
+}
+
+/// The rows of a listing, which fetches them.
+fn listed<'py>(
+    space: &Bound<'py, Space>,
+    template: &Bound<'py, PyTuple>,
+    subject: &str,
+) -> PyResult<Bound<'py, PyAny>> {
+    space.py().import("quintet.listing")?.call_method1("rows", (space, template, subject))
 }

@@ -2,7 +2,7 @@
 
 use crate::words::in_python;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 use quintet::{KeptSpace, SpaceInfo, State};
 
 /// A `quintet.Status`.
@@ -75,6 +75,12 @@ pub(crate) fn from_spaces<'py>(py: Python<'py>, spaces: &[SpaceInfo]) -> PyResul
         ] {
             named.set_item(name, number)?;
         }
+        let allow = space.settings.allow.as_ref();
+        let identities = allow.map(|allow| {
+            PyTuple::new(py, allow.identities.iter().map(|identity| PyBytes::new(py, &identity.0)))
+        });
+        named.set_item("allow", identities.transpose()?)?;
+        named.set_item("allow_own_machine", allow.is_none_or(|allow| allow.own_machine))?;
         list.append(of_space.call((), Some(&named))?)?;
     }
     Ok(list)

@@ -174,6 +174,63 @@ def test_a_space_that_machines_keep_is_created_found_listed_and_removed(machines
         last.out("x")
 
 
+def test_a_space_is_for_the_machines_that_are_named_and_these_change_that(machines, monkeypatch):
+    a, b, c = machines
+    labs = []
+    for machine in machines:
+        monkeypatch.setenv("XDG_CONFIG_HOME", str(machine.home))
+        labs.append(quintet.connect("quintet://lab"))
+    of_a, of_b, of_c = labs
+    try:
+        # Volatile: by the machine that serves, for those who prove who they are and for its own programs.
+        volatile = of_b.create_space("volatile", allow=["a", "b"])
+        volatile.out("row", 1)
+        assert of_a.space("volatile").take("row", int) == ("row", 1)
+        with pytest.raises(quintet.NotAllowed):
+            of_c.space("volatile")
+        with pytest.raises(quintet.BadValue, match='"d" is not in the cluster; there are: a, b, c'):
+            of_a.create_space("other", allow=["a", "d"])
+        # Kept on disks.
+        with pytest.raises(quintet.NotAllowed):
+            of_a.create_space("theirs", policy="logged", allow=["b"])
+        theirs = of_b.space("theirs")
+        theirs.out("row", 2)
+        (kept,) = of_b.kept_spaces()
+        assert (kept.name, kept.allow) == ("theirs", (1,))
+        with pytest.raises(quintet.NotAllowed):
+            of_c.allow_space("theirs", grant=["c"])
+        of_b.allow_space("theirs", grant=["c"], revoke=["b"])
+        until = time.monotonic() + LONG_S
+        while (taken := taken_from(of_c, "theirs")) is None:
+            assert time.monotonic() < until, "c may use it"
+        assert taken == ("row", 2)
+        with pytest.raises(quintet.BadValue, match="not for 0"):
+            of_c.allow_space("theirs", revoke=["c"])
+        with pytest.raises(quintet.NoSuchSpace):
+            of_a.allow_space("nothing", grant=["a"])
+        assert asyncio.run(create_for("b"))
+    finally:
+        for lab in labs:
+            lab.close()
+
+
+def taken_from(lab: quintet.Lab, name: str) -> tuple[object, ...] | None:
+    """What is taken, once its machines have heard that this one may."""
+    try:
+        return lab.space(name).take_if("row", int)
+    except (quintet.NotAllowed, quintet.NoSuchSpace):
+        time.sleep(0.02)
+        return None
+
+
+async def create_for(machine: str) -> bool:
+    """In an event loop, of the machine c: a space for another one, which c may not use."""
+    async with aio.connect("quintet://lab") as lab:
+        with pytest.raises(quintet.NotAllowed):
+            await lab.create_space("awaited", policy="logged", allow=[machine])
+        return "awaited" in [kept.name for kept in await lab.kept_spaces()]
+
+
 async def take_from(name: str) -> tuple[object, ...]:
     """In an event loop, where what is awaited goes on over the connection of its own that the space has."""
     async with aio.connect("quintet://lab") as lab:

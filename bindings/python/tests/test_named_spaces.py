@@ -76,3 +76,30 @@ def test_named_spaces_are_awaited():
                 await lab.space("orders")
 
     asyncio.run(main())
+
+
+def test_a_space_is_for_those_that_its_creation_names(client):
+    lab, other = client(), client()
+    own = lab.create_space("own", allow=[bytes(31) + b"\1"], allow_own_machine=True)
+    (listed,) = lab.spaces()
+    assert (listed.allow, listed.allow_own_machine) == ((bytes(31) + b"\1",), True)
+    with pytest.raises(quintet.SpaceExists):
+        lab.create_space("own")
+    if lab.is_embedded or not lab.address.startswith("tls:"):
+        own.out("row", 1)
+        assert other.space("own").take("row", int) == ("row", 1)
+        theirs = other.create_space
+    else:
+        # Over TLS who comes proves who he is, and is none of these.
+        with pytest.raises(quintet.NotAllowed):
+            own.out("row", 1)
+        return
+    for bad, why in [([], "one machine at least"), ([b"short"], "32 bytes, not 5"), (["b"], "connection to one")]:
+        with pytest.raises(quintet.BadValue, match=why):
+            theirs("x", allow=bad)
+    with pytest.raises(TypeError):
+        theirs("x", allow="b")
+    with pytest.raises(quintet.TooLarge, match="129 identities"):
+        theirs("x", allow=[n.to_bytes(32, "big") for n in range(129)])
+    with pytest.raises(quintet.BadValue, match="connection to one"):
+        lab.allow_space("own", grant=["b"])

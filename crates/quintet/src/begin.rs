@@ -3,6 +3,7 @@
 use crate::pending::Pending;
 use crate::{Error, Lab};
 use quintet_contract::Span;
+use quintet_tuple_space::client::Spread;
 use quintet_tuple_space::{Cursor, PageSize, Request, SpaceNumber, Subject, Template, Tuple, Wait};
 use std::sync::Arc;
 use std::time::Duration;
@@ -186,6 +187,18 @@ impl<'a> Begin<'a> {
         size: PageSize,
     ) -> Result<Pending, Error> {
         Pending::begin(self.lab, self.space, &Request::List { subject, from, size, template })
+    }
+
+    pub(crate) fn begin_spread(self, spread: &Spread) -> Result<Pending, Error> {
+        match self.is_at_several() {
+            true => Pending::spread(self.lab, spread),
+            false => Pending::nothing_to_spread(self.lab, self.space),
+        }
+    }
+
+    /// Whether several managers have the space's tuples.
+    pub(crate) fn is_at_several(self) -> bool {
+        self.space == SpaceNumber::UNNAMED && self.lab.shared.managers.get().is_some()
     }
 
     /// Whether it is over this lab's connection.

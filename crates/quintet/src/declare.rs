@@ -1,7 +1,7 @@
 //! What a program tells a space of its tuples before it puts them.
 
 use crate::pending::Pending;
-use crate::{Error, Space, Template};
+use crate::{Begin, Error, Space, Template};
 use quintet_errors::Code;
 use quintet_tuple_space::client::Spread;
 
@@ -23,16 +23,28 @@ impl Space {
     /// # Errors
     /// [`Code::BadValue`]: the template has no such field. [`Code::TooLarge`]: it is too long. [`Code::PeerDied`] and its kin: the space is gone.
     pub fn declare_key(&self, template: &Template, field: usize) -> Result<(), Error> {
-        let fields = template.fields().len();
-        let key = u8::try_from(field).ok().filter(|_| field < fields);
-        let key = key.ok_or_else(|| {
-            let text = format!(
-                "field {field} is none of the {fields} fields of the template, which are counted from 0"
-            );
-            Error::new(Code::BadValue, text)
-        })?;
-        let spread = Spread::new(template, key)?;
-        let is_at_several = self.name().is_none() && self.lab().shared.managers.get().is_some();
-        if is_at_several { Pending::spread(self.lab(), &spread) } else { Ok(()) }
+        let (begin, spread) = (self.begin(), spread(template, field)?);
+        if begin.is_at_several() { begin.begin_spread(&spread)?.finish().map(drop) } else { Ok(()) }
     }
+}
+
+impl Begin<'_> {
+    /// Begins [`Space::declare_key`], whose outcome is [`Outcome::Done`](crate::Outcome::Done). A space with one manager, or a named one, is asked for an answer all the same.
+    ///
+    /// # Errors
+    /// As [`Space::declare_key`]; it could not be sent.
+    pub fn declare_key(self, template: &Template, field: usize) -> Result<Pending, Error> {
+        self.begin_spread(&spread(template, field)?)
+    }
+}
+
+fn spread(template: &Template, field: usize) -> Result<Spread, Error> {
+    let fields = template.fields().len();
+    let key = u8::try_from(field).ok().filter(|_| field < fields);
+    let key = key.ok_or_else(|| {
+        let text =
+            format!("field {field} is none of the {fields} fields of the template, which are counted from 0");
+        Error::new(Code::BadValue, text)
+    })?;
+    Ok(Spread::new(template, key)?)
 }

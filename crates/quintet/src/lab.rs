@@ -21,7 +21,7 @@ pub const SHORTEST_LEASE: Duration = Duration::from_millis(30);
 
 /// A connection to everything. Cheap to clone; all clones are one connection.
 ///
-/// It is its process's own: in one that is forked from that, every call fails with [`Code::Closed`], and what is dropped is left as it is.
+/// It is its process's own: in one that is forked from that, every call fails with [`Code::Closed`](crate::Code::Closed), and what is dropped is left as it is.
 ///
 /// [`Lab::close`] ends it. Dropped, it ends with the last of what was made from it and needs it: labs, spaces, watches,
 /// operations under way, leases, evaluations that run. So a forgotten [`Pending`](crate::Pending) may still take a tuple, and
@@ -206,13 +206,13 @@ impl Lab {
     /// A descriptor for a program with an event loop of its own.
     ///
     /// # Errors
-    /// [`Code::Resource`]: the system refuses a descriptor.
+    /// [`Code::Resource`](crate::Code::Resource): the system refuses a descriptor.
     pub fn watch(&self) -> Result<Watch, Error> {
         Watch::new(self.clone())
     }
 
     /// Ends the connection at once, for all its clones and for everything that was made from it: what is under way ends with
-    /// [`Code::Closed`], leased tuples return to the space, and whatever is asked later fails with [`Code::Closed`]. What was
+    /// [`Code::Closed`](crate::Code::Closed), leased tuples return to the space, and whatever is asked later fails with [`Code::Closed`](crate::Code::Closed). What was
     /// answered before can still be collected. A lab in this process ends with its tuples. A second call does nothing.
     pub fn close(&self) {
         self.shared.closed.store(true, Ordering::Release);

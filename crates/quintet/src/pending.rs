@@ -63,6 +63,8 @@ pub struct Pending {
     renewal: Option<Renewal>,
     /// What a space of an earlier version does not have, if it may not know it.
     newer: Option<&'static str>,
+    /// It tells something, so that whatever answers it but a refusal means that it was heard.
+    tells: bool,
     /// Made when it is first polled as a future.
     task: Option<future::Task>,
 }
@@ -91,8 +93,9 @@ impl Pending {
     ) -> Result<Pending, Error> {
         let calls = &lab.shared.calls;
         let slot = send(&lab.shared, space, request, |writer| calls.begin(writer))?;
-        let (finished, newer) = (AtomicBool::new(false), newer(request));
-        Ok(Pending { lab: lab.clone(), space, slot, finished, renewal, newer, task: None })
+        let mut pending = Pending::of_slot(lab, space, slot);
+        (pending.renewal, pending.newer) = (renewal, newer(request));
+        Ok(pending)
     }
 
     /// Makes a request and waits for its outcome, however long it takes.
@@ -139,19 +142,25 @@ impl Pending {
     }
 
     /// Has the tuples of these types spread over the managers of the space by the value of a field; done when they are.
-    pub(crate) fn spread(lab: &Lab, spread: &Spread) -> Result<(), Error> {
+    pub(crate) fn spread(lab: &Lab, spread: &Spread) -> Result<Pending, Error> {
         let calls = &lab.shared.calls;
         let writer = |out: &mut dyn Outbox, to, token, _| spread.send(out, to, token);
         let slot = calls.begin(&writer).map_err(|error| Error::of_call(&error, calls.lost()))?;
-        match answer(calls, &Pending::of_slot(lab, SpaceNumber::UNNAMED, slot).received())? {
-            Answer::Routes(_) => Ok(()),
-            other => outcome(other, None, None).map(drop),
-        }
+        let mut pending = Pending::of_slot(lab, SpaceNumber::UNNAMED, slot);
+        pending.tells = true;
+        Ok(pending)
+    }
+
+    /// As [`Pending::spread`] of a space with one manager, which has nothing to do: done once it answers.
+    pub(crate) fn nothing_to_spread(lab: &Lab, space: SpaceNumber) -> Result<Pending, Error> {
+        let mut pending = Pending::begin(lab, space, &Request::Status)?;
+        pending.tells = true;
+        Ok(pending)
     }
 
     fn of_slot(lab: &Lab, space: SpaceNumber, slot: Slot) -> Pending {
-        let finished = AtomicBool::new(false);
-        Pending { lab: lab.clone(), space, slot, finished, renewal: None, newer: None, task: None }
+        let (lab, finished, tells) = (lab.clone(), AtomicBool::new(false), false);
+        Pending { lab, space, slot, finished, renewal: None, newer: None, tells, task: None }
     }
 
     fn received(mut self) -> Result<Received, Code> {
@@ -189,7 +198,10 @@ impl Pending {
     }
 
     fn outcome(&self, received: &Result<Received, Code>) -> Result<Outcome, Error> {
-        outcome(answer(&self.lab.shared.calls, received)?, self.renewal.as_ref(), self.newer)
+        match answer(&self.lab.shared.calls, received)? {
+            Answer::Routes(_) | Answer::State(_) if self.tells => Ok(Outcome::Done),
+            answer => outcome(answer, self.renewal.as_ref(), self.newer),
+        }
     }
 
     /// As [`Pending::wait`], and the outcome stays: dropped, the operation is still undone. [`Pending::keep`] makes it the

@@ -2,11 +2,12 @@
 
 use crate::pending::{Outcome, Pending};
 use crate::space::unexpected;
-use crate::{Error, KeptSpace, KeptSpaces, Lab, Policy, Space};
+use crate::{Error, Identity, KeptSpace, KeptSpaces, Lab, Policy, Space};
 use quintet_errors::Code;
 use quintet_tuple_space::{
     Request, SpaceInfo, SpaceName, SpaceNumber, SpaceRights, SpaceSettings, SpacesPage, SpacesRequest,
 };
+use std::collections::BTreeSet;
 
 impl Lab {
     /// The space of this name, which somebody has created: of a connection to a cluster (`quintet://NAME`) one that its machines keep on their disks, with a connection of
@@ -75,6 +76,34 @@ impl Lab {
             _ => {}
         }
         self.space_of(&SpacesRequest::Create(name, settings.clone()))
+    }
+
+    /// The rights of the programs of these machines of the lab's cluster, by their names ([`KeptSpaces::rights_of`]): what [`SpaceSettings::allow`] of a space of that policy takes.
+    ///
+    /// # Errors
+    /// As [`KeptSpaces::rights_of`]; [`Code::BadValue`] also of a lab that is no connection to a cluster (`quintet://NAME`).
+    pub fn rights_of(&self, machines: &[impl AsRef<str>], policy: Policy) -> Result<SpaceRights, Error> {
+        self.of_cluster_alone()?.rights_of(machines, policy)
+    }
+
+    /// Lets the programs of some machines use a space that machines of the lab's cluster keep, and those of others no more: [`KeptSpaces::allow`].
+    ///
+    /// # Errors
+    /// As [`KeptSpaces::allow`]; [`Code::BadValue`] also of a lab that is no connection to a cluster (`quintet://NAME`).
+    pub fn allow_space(
+        &self,
+        name: &str,
+        granted: &BTreeSet<Identity>,
+        revoked: &BTreeSet<Identity>,
+    ) -> Result<(), Error> {
+        self.of_cluster_alone()?.allow(&parsed(name)?, granted, revoked)
+    }
+
+    fn of_cluster_alone(&self) -> Result<&KeptSpaces, Error> {
+        self.cluster_spaces().ok_or_else(|| {
+            let text = "machines are those of a cluster, and this is no connection to one (quintet://NAME): a space on one machine is for this user's processes";
+            Error::new(Code::BadValue, text)
+        })
     }
 
     /// Removes a space with its tuples. Who waits in it, and who asks it later, gets [`Code::NoSuchSpace`].

@@ -10,11 +10,13 @@ static struct {
     quintet_lease *lease;
     quintet_pending *pending;
     quintet_watch *watch;
+    quintet_group *group;
     /* What was begun. */
     char verb[16];
 } steps[STEPS];
 static quintet_lab *connections[CLIENTS], *embedded;
-static quintet_space *spaces[CLIENTS];
+/* The space that a client uses: its lab's, or a named one. */
+static quintet_space *spaces[CLIENTS], *named[CLIENTS];
 static unsigned long step;
 
 /* The words of a line that were not read so far. */
@@ -178,7 +180,15 @@ static void open_client(int client) {
     say_done(status, "done");
 }
 
+static quintet_lab *lab_of(int client) { return connections[client] != NULL ? connections[client] : embedded; }
+
+static void use(int client, quintet_space *space) {
+    quintet_space_free(named[client]);
+    named[client] = space;
+}
+
 static void close_client(int client) {
+    use(client, NULL);
     quintet_lab_free(connections[client]);
     connections[client] = NULL, spaces[client] = NULL;
 }
@@ -186,7 +196,8 @@ static void close_client(int client) {
 static void reset(void) {
     for (int i = 0; i < STEPS; i++) {
         quintet_lease_free(steps[i].lease), quintet_pending_free(steps[i].pending), quintet_watch_free(steps[i].watch);
-        steps[i].lease = NULL, steps[i].pending = NULL, steps[i].watch = NULL;
+        quintet_group_free(steps[i].group);
+        steps[i].lease = NULL, steps[i].pending = NULL, steps[i].watch = NULL, steps[i].group = NULL;
     }
     for (int client = 0; client < CLIENTS; client++) close_client(client);
     quintet_lab_free(embedded);
@@ -256,6 +267,10 @@ static void call(quintet_space *space, const char *verb) {
         collect_all(space, tuples[0], false);
     } else if (strcmp(verb, "status") == 0) {
         say_status(space);
+    } else if (strcmp(verb, "declare_key") == 0) {
+        int64_t field;
+        if (count != 2 || quintet_tuple_get_int64(tuples[0], 0, &field) != QUINTET_OK) fail("no number of a field");
+        say_done(quintet_space_declare_key(space, tuples[1], (size_t)field), "done");
     } else {
         printf("%lu cannot %s: there is no such operation\n", step, verb);
     }
@@ -358,7 +373,51 @@ static void say_event(void) {
     quintet_tuple_free(tuple);
 }
 
+/* Of a named space: its name, and how many tuples it holds where that is said; without a name that which has none. */
+static void named_space(int client, const char *verb) {
+    quintet_space_settings settings = {0};
+    quintet_space *space = NULL;
+    quintet_tuple *said = NULL;
+    quintet_status status = QUINTET_OK;
+    const char *text;
+    size_t length;
+    int64_t most;
+    char name[256];
+    next_limit();
+    read_tuples(&said, &status);
+    if (status != QUINTET_OK) fail("no name of a space");
+    bool has_name = quintet_tuple_get_string(said, 0, &text, &length) == QUINTET_OK;
+    if (has_name) snprintf(name, sizeof name, "%.*s", (int)length, text);
+    if (has_name && quintet_tuple_get_int64(said, 1, &most) == QUINTET_OK) settings.max_tuples = (uint64_t)most;
+    quintet_tuple_free(said);
+    if (strcmp(verb, "create_space") == 0) status = quintet_lab_create_space(lab_of(client), name, &settings, &space);
+    else if (strcmp(verb, "remove_space") == 0) status = quintet_lab_remove_space(lab_of(client), name);
+    else if (has_name) status = quintet_lab_open_space(lab_of(client), name, &space);
+    use(client, space);
+    say_done(status, "done");
+}
+
+/* An operation of a group. */
+static void in_group(const char *verb) {
+    quintet_group *group = steps[next_step()].group;
+    int64_t limit = next_limit();
+    quintet_tuple *wanted = NULL, *found = NULL;
+    quintet_status status = QUINTET_OK;
+    read_tuples(&wanted, &status);
+    if (status != QUINTET_OK) say_error(status);
+    else if (strcmp(verb, "out") == 0) say_done(quintet_group_out(group, wanted), "done");
+    else {
+        if (strcmp(verb, "take") == 0) status = quintet_group_take(group, wanted, limit, &found);
+        else if (strcmp(verb, "read") == 0) status = quintet_group_read(group, wanted, limit, &found);
+        else if (strcmp(verb, "take_if") == 0) status = quintet_group_take_if(group, wanted, &found);
+        else status = quintet_group_read_if(group, wanted, &found);
+        say_tuple(status, found);
+    }
+    quintet_tuple_free(wanted);
+}
+
 static void does(int client, const char *verb) {
+    quintet_space *space = named[client] != NULL ? named[client] : spaces[client];
     if (strcmp(verb, "open") == 0) {
         open_client(client);
     } else if (strcmp(verb, "close") == 0) {
@@ -380,17 +439,27 @@ static void does(int client, const char *verb) {
     } else if (strcmp(verb, "release") == 0) {
         say_done(quintet_lease_release(steps[next_step()].lease), "done");
     } else if (strcmp(verb, "watch") == 0) {
-        watch(spaces[client], QUINTET_SINCE_NOW);
+        watch(space, QUINTET_SINCE_NOW);
     } else if (strcmp(verb, "watch_start") == 0) {
-        watch(spaces[client], QUINTET_SINCE_START);
+        watch(space, QUINTET_SINCE_START);
     } else if (strcmp(verb, "watch_behind") == 0) {
-        watch_behind(spaces[client]);
+        watch_behind(space);
     } else if (strcmp(verb, "next") == 0) {
         say_event();
+    } else if (strcmp(verb, "group") == 0) {
+        say_done(quintet_space_group(space, QUINTET_FOREVER, &steps[step].group), "done");
+    } else if (strcmp(verb, "commit") == 0) {
+        say_done(quintet_group_commit(steps[next_step()].group), "done");
+    } else if (strcmp(verb, "abort") == 0) {
+        say_done(quintet_group_abort(steps[next_step()].group), "done");
+    } else if (strncmp(verb, "group_", 6) == 0) {
+        in_group(verb + 6);
+    } else if (strcmp(verb, "create_space") == 0 || strcmp(verb, "use_space") == 0 || strcmp(verb, "remove_space") == 0) {
+        named_space(client, verb);
     } else if (strcmp(verb, "begin") == 0) {
-        begin(spaces[client], next_word());
+        begin(space, next_word());
     } else {
-        call(spaces[client], verb);
+        call(space, verb);
     }
 }
 

@@ -57,11 +57,14 @@ class Clients:
         self.begun: dict[str, asyncio.Future[Any]] = {}
         self.holding: dict[str, tuple[aio.Space, HeldLease]] = {}
         self.watches: dict[str, AsyncWatch] = {}
+        self.groups: dict[str, tuple[Any, aio.Group]] = {}
+        self.used: dict[str, aio.Space] = {}
 
     async def does(self, step: str, client: str, verb: str, *words: str) -> str:
         if verb == "open":
             return await self.open(client, *words)
         if verb == "close":
+            self.used.pop(client, None)
             self.labs.pop(client).close()
             return "done"
         if verb == "reset":
@@ -84,7 +87,23 @@ class Clients:
         if verb == "release":
             self.held[words[0]][2].release()
             return "done"
-        space = self.labs[client].space
+        if verb.endswith("_space"):
+            return await self.named(client, verb, *read_template(*words[1:]))
+        space = self.used.get(client) or self.labs[client].space
+        if verb == "group":
+            block = space.group(None)
+            self.groups[step] = block, await block.__aenter__()
+            return "done"
+        if verb == "commit":
+            await self.groups[words[0]][1].commit()
+            return "done"
+        if verb == "abort":
+            self.groups[words[0]][1].abort()
+            return "done"
+        if verb.startswith("group_"):
+            return await self.in_group(
+                verb.removeprefix("group_"), words[0], fields.limit(words[1]), fields.read(words[2])
+            )
         if verb == "begin":
             self.begin(step, space, *words)
             return "waits"
@@ -114,9 +133,32 @@ class Clients:
         for _, held, _ in self.held.values():
             with contextlib.suppress(quintet.Error):
                 await held.let_go()
+        for block, _ in self.groups.values():
+            with contextlib.suppress(Unended, quintet.Error):
+                await block.__aexit__(Unended, Unended(), None)
         await self.closing.aclose()
         self.__init__()
         return "done"
+
+    async def named(self, client: str, verb: str, name: str | None = None, max_tuples: int | None = None) -> str:
+        """Of a named space: its name, and how many tuples it holds where that is said; without a name that which has none."""
+        lab = self.labs[client]
+        self.used.pop(client, None)
+        if verb == "create_space":
+            self.used[client] = await lab.create_space(name, max_tuples=max_tuples)
+        elif verb == "remove_space":
+            await lab.remove_space(name)
+        elif name is not None:
+            self.used[client] = await lab.space(name)
+        return "done"
+
+    async def in_group(self, verb: str, of: str, timeout: float | None, wanted: tuple[Any, ...]) -> str:
+        group = self.groups[of][1]
+        if verb == "out":
+            group.out(*wanted)
+            return "done"
+        waits = {} if verb.endswith("_if") else {"timeout": timeout}
+        return say(await getattr(group, verb)(*wanted, **waits))
 
     async def watch(self, step: str, space: aio.Space, verb: str, *words: str) -> str:
         since = self.watches[words[0]].number if verb == "watch_behind" else None
@@ -140,6 +182,8 @@ class Clients:
             return await space.out_many(tuples, timeout=timeout)
         if verb == "status":
             return await space.status()
+        if verb == "declare_key":
+            return await space.declare_key(tuples[0][0], *tuples[1])
         if verb in ("select_if", "select_read_if", "replace_if"):
             return await getattr(space, verb)(*tuples)
         if verb in ("select", "select_read", "replace"):

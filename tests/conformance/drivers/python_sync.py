@@ -24,11 +24,14 @@ class Clients:
         self.leases: dict[str, quintet.Lease] = {}
         self.begun: dict[str, Any] = {}
         self.watches: dict[str, tuple[tuple[Any, ...], Watch]] = {}
+        self.groups: dict[str, quintet.Group] = {}
+        self.used: dict[str, quintet.Space] = {}
 
     def does(self, step: str, client: str, verb: str, *words: str) -> str:
         if verb == "open":
             return self.open(client, *words)
         if verb == "close":
+            self.used.pop(client, None)
             self.labs.pop(client).close()
             return "done"
         if verb == "reset":
@@ -50,7 +53,17 @@ class Clients:
         if verb == "release":
             self.leases[words[0]].release()
             return "done"
-        space = self.labs[client].space
+        if verb.endswith("_space"):
+            return self.named(client, verb, *read_template(*words[1:]))
+        space = self.used.get(client) or self.labs[client].space
+        if verb == "group":
+            self.groups[step] = space.group(None)
+            return "done"
+        if verb in ("commit", "abort"):
+            getattr(self.groups[words[0]], verb)()
+            return "done"
+        if verb.startswith("group_"):
+            return self.in_group(verb.removeprefix("group_"), words[0], fields.limit(words[1]), fields.read(words[2]))
         if verb == "begin":
             self.begun[step] = self.begin(space, *words)
             return "waits"
@@ -70,6 +83,23 @@ class Clients:
             self.labs[client] = quintet.connect(address)
         return "done"
 
+    def named(self, client: str, verb: str, name: str | None = None, max_tuples: int | None = None) -> str:
+        """Of a named space: its name, and how many tuples it holds where that is said; without a name that which has none."""
+        lab = self.labs[client]
+        self.used.pop(client, None)
+        if verb == "create_space":
+            self.used[client] = lab.create_space(name, max_tuples=max_tuples)
+        elif verb == "remove_space":
+            lab.remove_space(name)
+        elif name is not None:
+            self.used[client] = lab.space(name)
+        return "done"
+
+    def in_group(self, verb: str, of: str, timeout: float | None, wanted: tuple[Any, ...]) -> str:
+        group = self.groups[of]
+        waits = {} if verb in ("out", "take_if", "read_if") else {"timeout": timeout}
+        return say(getattr(group, verb)(*wanted, **waits))
+
     def call(self, space: quintet.Space, verb: str, timeout: float | None, tuples: list[tuple[Any, ...]]) -> Any:
         if verb == "out_for":
             return space.out(*tuples[0], expires_in=timeout)
@@ -77,6 +107,8 @@ class Clients:
             return space.out_many(tuples, timeout=timeout)
         if verb == "status":
             return space.status()
+        if verb == "declare_key":
+            return space.declare_key(tuples[0][0], *tuples[1])
         if verb in ("select_if", "select_read_if", "replace_if"):
             return getattr(space, verb)(*tuples)
         if verb in ("select", "select_read", "replace"):

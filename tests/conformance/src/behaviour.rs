@@ -107,7 +107,7 @@ pub enum Outcome {
 }
 
 /// Operations, and how many tuples or templates they have: at least, at most.
-const VERBS: [(&str, usize, usize); 26] = [
+const VERBS: [(&str, usize, usize); 38] = [
     ("out", 1, 1),
     ("out_for", 1, 1),
     ("out_many", 0, usize::MAX),
@@ -134,10 +134,35 @@ const VERBS: [(&str, usize, usize); 26] = [
     ("watch_start", 0, 1),
     ("watch_behind", 0, 1),
     ("next", 0, 0),
+    ("group", 0, 0),
+    ("group_take", 1, 1),
+    ("group_take_if", 1, 1),
+    ("group_read", 1, 1),
+    ("group_read_if", 1, 1),
+    ("group_out", 1, 1),
+    ("commit", 0, 0),
+    ("abort", 0, 0),
+    ("create_space", 1, 1),
+    ("use_space", 0, 1),
+    ("remove_space", 1, 1),
+    ("declare_key", 2, 2),
 ];
 
 /// Operations upon something that an earlier step began.
-const UPON: [&str; 5] = ["acknowledge", "release", "cancel", "watch_behind", "next"];
+const UPON: [&str; 12] = [
+    "acknowledge",
+    "release",
+    "cancel",
+    "watch_behind",
+    "next",
+    "group_take",
+    "group_take_if",
+    "group_read",
+    "group_read_if",
+    "group_out",
+    "commit",
+    "abort",
+];
 
 /// Reads all behaviours of a file.
 ///

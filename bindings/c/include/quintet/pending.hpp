@@ -17,6 +17,12 @@ inline std::vector<const quintet_tuple *> handles(const std::vector<tuple> &tupl
 
 class lease;
 
+/// Tuples that were collected, and where the next page begins, if there is one.
+struct page {
+    std::vector<tuple> tuples;
+    std::optional<quintet_page_start> next;
+};
+
 /// An operation under way. Destroyed before it was collected, it is cancelled.
 class pending {
 public:
@@ -43,6 +49,30 @@ public:
         return std::make_pair(which, quintet::tuple(found));
     }
     quintet::lease lease() const;
+    /// Of what leases only what is there: none if nothing was.
+    std::optional<quintet::lease> lease_if() const;
+    /// Of one page of a collection.
+    quintet::page page() const {
+        quintet_collection *handle = nullptr;
+        quintet_page_start next{};
+        bool has_more = false;
+        detail::check(quintet_pending_collection(handle_.get(), &handle, &next, &has_more));
+        const detail::owned<quintet_collection, quintet_collection_free> rows(handle);
+        quintet::page page;
+        if (has_more) page.next = next;
+        for (quintet_tuple *found = nullptr;;) {
+            detail::check(quintet_collection_next(rows.get(), &found));
+            if (!found) return page;
+            page.tuples.emplace_back(found);
+        }
+    }
+    /// How many tuples went to another space; none: nothing has happened so far, begin it again.
+    std::optional<std::uint64_t> collected_into() const {
+        std::uint64_t count = 0;
+        bool is_done = false;
+        detail::check(quintet_pending_collected_into(handle_.get(), &count, &is_done));
+        return is_done ? std::optional<std::uint64_t>(count) : std::nullopt;
+    }
     /// Of a select under a lease: which of its templates matches, and the lease.
     std::pair<std::size_t, quintet::lease> selected_lease() const;
     std::uint64_t count() const {
@@ -111,6 +141,12 @@ private:
 
 inline lease pending::lease() const {
     return quintet::lease(detail::made<quintet_lease>([&](auto place) { return quintet_pending_lease(handle_.get(), place); }));
+}
+
+inline std::optional<lease> pending::lease_if() const {
+    quintet_lease *found = nullptr;
+    detail::check(quintet_pending_lease(handle_.get(), &found));
+    return found ? std::optional<quintet::lease>(std::in_place, found) : std::nullopt;
 }
 
 inline std::pair<std::size_t, lease> pending::selected_lease() const {

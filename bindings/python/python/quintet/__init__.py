@@ -16,6 +16,7 @@ match when number, types and values of the fields are equal.
 | `status`, `evaluation` | what `Space.status` gives; `Space.eval` |
 | `collecting` | all tuples that match, a page at a time |
 | `listing`, `watching` | what lies in a space, and what happens in it |
+| `inspecting` | who waits in it, who is connected, how its tuples are used |
 | `html` | what notebooks show |
 | `errors` | one class for each error code |
 | `handling` | how a handler's thread goes on from call to call |
@@ -100,6 +101,7 @@ from quintet.errors import (
     WriterDied,
     WrongCluster,
 )
+from quintet.inspecting import Client, HotKey, Partition, Replica, WaitingRequest
 from quintet.registration import register_with_joblib
 from quintet.status import KeptSpace, NamedSpace, SignatureStatus, Status
 from quintet.variables import Variable
@@ -110,8 +112,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEAD_LETTER", "MAX_BYTES", "MAX_FIELDS",
-    "ArrayFormal", "Begin", "Call", "Executor", "Group", "Handler", "KeptSpace", "Lab", "Lease", "Messaging", "NamedSpace", "Pending", "PendingMessage",
-    "Range", "Recipient", "Server", "SignatureStatus", "Space", "Status", "Variable",
+    "ArrayFormal", "Begin", "Call", "Client", "Executor", "Group", "Handler", "HotKey", "KeptSpace", "Lab", "Lease", "Messaging", "NamedSpace", "Partition", "Pending", "PendingMessage",
+    "Range", "Recipient", "Replica", "Server", "SignatureStatus", "Space", "Status", "Variable", "WaitingRequest",
     "aio", "array", "between", "connect", "empty", "errors", "prefix", "serve", "simulate",
     "AddressInUse", "BadFile", "BadValue", "Busy", "Cancelled", "Closed", "Code", "Conflict", "DuplicateNode", "Error", "IntegerOverflow", "LeaseLost",
     "LimitReached", "Malformed", "Mismatch", "NoHandler", "NoSuchSpace", "NoValue", "NotAllowed", "PeerDied", "PeerSilent", "Resource", "SpaceExists", "SpaceFull", "TaskFailed", "TimedOut",

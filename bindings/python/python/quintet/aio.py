@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import builtins
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
@@ -17,6 +17,7 @@ from quintet import _native, connecting
 from quintet._native import Pending
 from quintet.aio_isochrons import Isochrons
 from quintet.aio_messaging import Messaging
+from quintet.inspecting import Client, HotKey, Partition, Replica, WaitingRequest
 from quintet.listing import ListedTuple
 from quintet.progress import Progress
 from quintet.status import KeptSpace, NamedSpace, Status
@@ -51,13 +52,33 @@ class Lab:
         return Isochrons(self.native.isochrons)
 
     async def create_space(
-        self, name: str, *, max_bytes: int | None = None, max_tuples: int | None = None, policy: str = "volatile"
+        self,
+        name: str,
+        *,
+        max_bytes: int | None = None,
+        max_tuples: int | None = None,
+        policy: str = "volatile",
+        allow: Sequence[str | bytes] | None = None,
+        allow_own_machine: bool = False,
     ) -> Space:
         """Creates a named space, as `quintet.Lab.create_space`."""
         create = partial(
-            self.native.create_space, name, max_bytes=max_bytes, max_tuples=max_tuples, policy=policy
+            self.native.create_space,
+            name,
+            max_bytes=max_bytes,
+            max_tuples=max_tuples,
+            policy=policy,
+            allow=allow,
+            allow_own_machine=allow_own_machine,
         )
         return self.space._beside(await asyncio.get_running_loop().run_in_executor(None, create))
+
+    async def allow_space(
+        self, name: str, *, grant: Sequence[str | bytes] = (), revoke: Sequence[str | bytes] = ()
+    ) -> None:
+        """Says who may use a space that machines of the lab's cluster keep, as `quintet.Lab.allow_space`."""
+        allow = partial(self.native.allow_space, name, grant=grant, revoke=revoke)
+        await asyncio.get_running_loop().run_in_executor(None, allow)
 
     async def remove_space(self, name: str) -> None:
         """Removes a named space with its tuples."""
@@ -70,6 +91,10 @@ class Lab:
     async def kept_spaces(self) -> list[KeptSpace]:
         """The spaces that machines of the lab's cluster keep on their disks, by name."""
         return self.native.kept_spaces()
+
+    async def replicas(self) -> list[Replica]:
+        """What each server of a replicated space does, as `quintet.Lab.replicas`."""
+        return await asyncio.get_running_loop().run_in_executor(None, self.native.replicas)
 
     def close(self) -> None:
         """Ends the connection; what is awaited ends with Closed. To be called in the event loop."""
@@ -240,18 +265,36 @@ class Space:
 
     async def declare_key(self, field: int, *template: Any) -> None:
         """Several managers have tuples of these types by the value of this field, as `quintet.Space.declare_key`."""
-        declare = partial(self._native.declare_key, field, *template)
-        await asyncio.get_running_loop().run_in_executor(None, declare)
+        await self._run(self._native.begin().declare_key, field, *template)
 
     async def count(self, *template: Any) -> int:
         """How many tuples match now."""
         return await self._run(self._native.begin().count, *template)
 
-    async def list(self, *template: Any) -> AsyncIterator[ListedTuple]:
+    def list(self, *template: Any) -> AsyncIterator[ListedTuple]:
         """`async for row in space.list("task", int)`: the tuples that match, which stay."""
+        return self._rows("tuples", *template)
+
+    def waiting(self) -> AsyncIterator[WaitingRequest]:
+        """`async for request in space.waiting()`: the requests that wait."""
+        return self._rows("waiting")
+
+    def clients(self) -> AsyncIterator[Client]:
+        """The clients that are connected to the space."""
+        return self._rows("clients")
+
+    def partitions(self) -> AsyncIterator[Partition]:
+        """The space's partitions, and how each is used."""
+        return self._rows("partitions")
+
+    def hot_keys(self) -> AsyncIterator[HotKey]:
+        """The values that takes and reads ask for most, the hottest first."""
+        return self._rows("hot keys")
+
+    async def _rows(self, subject: str, *template: Any) -> AsyncIterator[Any]:
         after = None
         while True:
-            page = await self._run(partial(self._native.begin().page, after=after), *template)
+            page = await self._run(partial(self._native.begin().page, after=after, subject=subject), *template)
             for row in page.rows:
                 yield row
             after = page.next

@@ -6,6 +6,7 @@ import atexit
 import logging
 import os
 import weakref
+from collections.abc import Sequence
 
 from quintet import _native
 from quintet._native import Lab, Server, Settings
@@ -88,27 +89,64 @@ def embedded() -> Lab:
 
 
 def serve(
-    address: str | os.PathLike[str],
+    address: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
     cluster: int = 0,
     *,
     max_bytes: int | None = None,
     max_tuples: int | None = None,
+    max_attempts: int | None = None,
+    max_waiting: int | None = None,
+    max_spaces: int | None = None,
+    max_spaces_bytes: int | None = None,
     log_dir: str | os.PathLike[str] | None = None,
+    managers: int = 1,
+    hot_key_requests: int | None = None,
+    manager: int | None = None,
+    peers: Sequence[str] | None = None,
+    replica: int | None = None,
+    replicas: Sequence[str] | None = None,
 ) -> Server:
-    """Serves a space at `address`, from a thread of this process: a path object, a path without a colon, or what `connect` takes.
+    """Serves a space at `address`, from a thread of this process: a path object, a path without a colon, or what `connect` takes; or at several.
 
     It is for the processes of this user on this machine, and TCP is listened at on loopback only; over "tls:HOST:PORT" it is for
-    whoever has an identity of the same cluster (QUINTET_IDENTITY). Port 0 is a free one: the server's `address` says which.
+    whoever has an identity of the same cluster (QUINTET_IDENTITY). Port 0 is a free one: the server's `address` says which. The settings of
+    link in the environment and quintet.toml count.
 
     It holds `max_bytes` bytes of tuples at most, default 1 GiB, and `max_tuples` tuples, default 16777216: an out that finds
-    no room waits.
+    no room waits. After `max_attempts` leases that ended without an acknowledgement, default 5, a tuple becomes a dead letter. `max_waiting` requests of one client may wait, default 65536. There may
+    be `max_spaces` named spaces, default 256, which are promised `max_spaces_bytes` together, default 4 GiB.
 
     With `log_dir`, a folder, every request is in a log there before it is answered: who serves from it again, after this process
-    has ended in whichever way, goes on where it ended. Without it the space ends with the server.
+    has ended in whichever way, goes on where it ended. It returns once the log is read. Without it the space ends with the server.
 
-    Raises BadFile for a log that is damaged or another cluster's, AddressInUse for one that another process keeps. Raises BadValue for what is no address, AddressInUse if another process listens there, another Error if it cannot be listened at.
+    `replicas` says where three or five servers serve that keep one space together, each with a log of its own, as ["HOST:PORT", ...] or ["tls:HOST:PORT", ...], the same for each
+    of them; `replica` which of them this one is, from 1. It serves there unless an address says otherwise.
+
+    `managers`, up to 16, is over how many managers the space is spread, each on a thread of its own. A manager that is asked less than
+    `hot_key_requests` times in a quarter of a second, default 2,000, keeps its hot keys. Where each manager is in a process of its own, `peers` says where all of them serve, and `manager`
+    which one this is, from 1; programs connect to the first. With several there is no log.
+
+    Raises BadFile for a log that is damaged or another cluster's, AddressInUse for one that another process keeps. Raises BadValue for what is no address, and for what does not go together,
+    AddressInUse if another process listens there, another Error if it cannot be listened at.
     """
-    return Server(address, cluster, max_bytes=max_bytes, max_tuples=max_tuples, log_dir=log_dir)
+    addresses = [address] if isinstance(address, (str, os.PathLike)) else list(address)
+    served = {
+        "cluster": cluster,
+        "max_bytes": max_bytes,
+        "max_tuples": max_tuples,
+        "max_attempts": max_attempts,
+        "max_waiting": max_waiting,
+        "max_spaces": max_spaces,
+        "max_spaces_bytes": max_spaces_bytes,
+        "log_dir": log_dir,
+        "managers": managers,
+        "hot_key_requests": hot_key_requests,
+        "manager": manager,
+        "peers": peers,
+        "replica": replica,
+        "replicas": replicas,
+    }
+    return Server(addresses, served)
 
 
 def _leave_to_the_parent() -> None:

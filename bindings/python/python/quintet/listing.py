@@ -24,6 +24,14 @@ class Beginning:
 
 
 @dataclass(frozen=True)
+class Formal:
+    """A field of a template for which any value of a type will do."""
+
+    type: str
+    """The type, as a template says it: "int", "float64[?]" of one dimension."""
+
+
+@dataclass(frozen=True)
 class ListedLease:
     """The lease under which a tuple is."""
 
@@ -57,15 +65,16 @@ class ListedTuple:
 class Page:
     """A part of a listing, as the space was at one instant."""
 
-    rows: tuple[ListedTuple, ...]
+    rows: tuple[Any, ...]
+    """Each a `ListedTuple`, or what the page's subject is: see `quintet.inspecting`."""
     next: Cursor | None
     """Where the next page begins; None: this was the last."""
 
 
-def rows(space: Space, template: tuple[Any, ...]) -> Iterator[ListedTuple]:
+def rows(space: Space, template: tuple[Any, ...], subject: str) -> Iterator[Any]:
     """The rows of a listing, whose pages are fetched as they are asked for. The native half calls it."""
-    page = space.begin().page(*template).result()
+    page = space.begin().page(*template, subject=subject).result()
     yield from page.rows
     while page.next is not None:
-        page = space.begin().page(*template, after=page.next).result()
+        page = space.begin().page(*template, after=page.next, subject=subject).result()
         yield from page.rows

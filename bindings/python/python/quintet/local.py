@@ -27,7 +27,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quintet import masters
-from quintet._native import Lab, Server, Settings
+from quintet._native import Lab, Settings
+from quintet.connecting import serve
 
 if TYPE_CHECKING:
     from quintet.pool import Pool
@@ -72,7 +73,7 @@ class LocalWorkers:
         self._folder = _new_folder()
         try:
             cluster = secrets.randbits(128)
-            self._server = Server(self._folder / "space", cluster)
+            self._server = serve(self._folder / "space", cluster)
             self.lab = Lab.link(self._server.address, Settings(), cluster)
             """The program's connection with their space."""
         except BaseException:

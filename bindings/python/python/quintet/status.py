@@ -94,6 +94,10 @@ class NamedSpace:
     """Leases held."""
     parked: int
     """Requests that wait for room."""
+    allow: tuple[bytes, ...] | None
+    """The identities of the machines whose programs may use it, 32 bytes each; None: all may who may use the server."""
+    allow_own_machine: bool
+    """Whether the programs of the server's own machine may, which come without a proof."""
 
 
 @dataclass(frozen=True)

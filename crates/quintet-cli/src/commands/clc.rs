@@ -18,7 +18,7 @@ mod toolchain;
 use crate::connection::refused;
 use clap::Args;
 use compiler_said::CompilerSaid;
-use options::{Input, Options, Stage};
+use options::{Input, Options, STANDARD_INPUT, Stage};
 use quintet::{Code, Error};
 use quintet_clinda::{Diagnostic, Expanded, MAX_SOURCE_BYTES, Program, Source, Unit, runtime};
 use report::Report;
@@ -32,7 +32,7 @@ use toolchain::Toolchain;
 
 #[derive(Args)]
 #[command(
-    after_help = "Takes the options of a C compiler, and hands those on that are not its own: -c, -o FILE, -I, -D, -U, -l, -L, -O, -g, -W, -std, -MMD. Inputs are .cl files, and .c, .o and .a files for the C compiler. CC names that; else it is cc. PKG_CONFIG_PATH says where libquintet is (docs/c.md).\n\n--emit-c writes the C instead of compiling it: NAME.c for each NAME.cl, or the file that -o names. --check compiles nothing, and tells what is wrong. --analysis tells which tuples there are and how each kind is used. -fhoist begins operations earlier than they are written, where nobody can tell; --no-hoist does not, as without it. --json prints one JSON object.\n\nExits with 1 if something is wrong with the program.\n\nExamples:\n  quintet clc jmatrix.cl -o jmatrix && quintet run -n 5 ./jmatrix 30 5\n  quintet clc -O2 -Wall -c worker.cl && quintet clc main.cl worker.o -lm -o program\n  quintet clc --emit-c jmatrix.cl\n  quintet clc --check --json jmatrix.cl"
+    after_help = "Takes the options of a C compiler, and hands those on that are not its own: -c, -o FILE, -I, -D, -U, -l, -L, -O, -g, -W, -std, -MMD. Inputs are .cl files, and .c, .o and .a files for the C compiler. CC names that; else it is cc. PKG_CONFIG_PATH says where libquintet is (docs/c.md).\n\n--emit-c writes the C instead of compiling it: NAME.c for each NAME.cl, or the file that -o names. --check compiles nothing, and tells what is wrong, also with a source from the standard input: - in the place of its file. --analysis tells which tuples there are and how each kind is used. -fhoist begins operations earlier than they are written, where nobody can tell; --no-hoist does not, as without it. --json prints one JSON object.\n\nExits with 1 if something is wrong with the program.\n\nExamples:\n  quintet clc jmatrix.cl -o jmatrix && quintet run -n 5 ./jmatrix 30 5\n  quintet clc -O2 -Wall -c worker.cl && quintet clc main.cl worker.o -lm -o program\n  quintet clc --emit-c jmatrix.cl\n  quintet clc --check --json jmatrix.cl\n  quintet clc --check --json - < jmatrix.cl"
 )]
 pub(crate) struct Arguments {
     /// Sources, objects, and options of a C compiler
@@ -100,18 +100,31 @@ fn read(
     options: &Options,
     toolchain: &Toolchain,
 ) -> Result<Result<Unit, Vec<Diagnostic>>, Error> {
-    let bad = |error| Error::new(Code::BadFile, format!("{}: {error}", path.display()));
-    let mut content = Vec::new();
-    // One byte more than is allowed shows that there are too many.
-    let most = MAX_SOURCE_BYTES as u64 + 1;
-    File::open(path).map_err(bad)?.take(most).read_to_end(&mut content).map_err(bad)?;
+    let content =
+        content(path).map_err(|error| Error::new(Code::BadFile, format!("{}: {error}", path.display())))?;
+    let again = is_standard_input(path).then(|| content.clone());
     let name = path.to_string_lossy().into_owned();
     let source = match Source::new(name, content) {
         Ok(source) => source,
         Err(diagnostic) => return Ok(Err(vec![*diagnostic])),
     };
-    let expanded = Expanded::new(toolchain.preprocess(path, options)?);
+    let expanded = Expanded::new(toolchain.preprocess(path, again.as_deref(), options)?);
     Ok(Unit::read(source, &expanded))
+}
+
+fn is_standard_input(path: &Path) -> bool {
+    path == Path::new(STANDARD_INPUT)
+}
+
+fn content(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    // One byte more than is allowed shows that there are too many.
+    let most = MAX_SOURCE_BYTES as u64 + 1;
+    match is_standard_input(path) {
+        true => std::io::stdin().take(most).read_to_end(&mut content)?,
+        false => File::open(path)?.take(most).read_to_end(&mut content)?,
+    };
+    Ok(content)
 }
 
 /// The name of the C of a source: beside nothing, in the working folder.

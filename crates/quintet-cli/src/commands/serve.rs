@@ -107,9 +107,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let recorder = recorder(arguments.record.as_deref())?;
     let partitioning = partitioning(arguments, &cluster.settings)?;
     let own_place = match (&replication, &partitioning) {
-        (Some(Replication { replica, replicas, .. }), _) => place_of(*replica, replicas),
-        (None, Some(Partitioning { manager, managers, .. })) => place_of(*manager, managers),
-        (None, None) => None,
+        (Some(replication), _) => replication.place().cloned(),
+        (None, partitioning) => partitioning.as_ref().and_then(Partitioning::place).cloned(),
     };
     let listen = match own_place {
         _ if !arguments.listen.is_empty() => arguments.listen.clone(),
@@ -206,7 +205,7 @@ fn replication(arguments: &Arguments, settings: &Settings) -> Result<Option<Repl
         Some(leader) => tell(format!("replica {leader} leads")),
         None => tell("no replica leads: nothing is answered until a majority of them is there"),
     });
-    Ok(Some(Replication { replica, replicas, identities: Vec::new(), told: Some(told) }))
+    Ok(Some(Replication { told: Some(told), ..Replication::new(replica, replicas) }))
 }
 
 /// Which of several managers this process serves, if it is one of several. What it learns of the others goes to the standard error.
@@ -222,12 +221,7 @@ fn partitioning(arguments: &Arguments, settings: &Settings) -> Result<Option<Par
             error.text()
         )),
     });
-    Ok(Some(Partitioning { manager, managers, told: Some(told) }))
-}
-
-/// The place of this number, counted from 1, if there is one.
-fn place_of(number: u8, places: &[LinkAddress]) -> Option<LinkAddress> {
-    places.get(usize::from(number).wrapping_sub(1)).cloned()
+    Ok(Some(Partitioning { told: Some(told), ..Partitioning::new(manager, managers) }))
 }
 
 /// Reads what `--replicas` says.

@@ -198,36 +198,19 @@ fn rights(create: &CreateArguments) -> Result<Option<SpaceRights>, Error> {
     if create.allow.is_empty() {
         return Ok(None);
     }
-    let named = identities(&create.which, "--allow", &create.allow)?;
-    // Processes on the machine that serves come over links that ask for no proof.
-    let own_machine = named.iter().any(|(order, _)| *order == 0);
-    Ok(Some(SpaceRights {
-        own_machine,
-        identities: named.into_iter().map(|(_, identity)| identity).collect(),
-    }))
+    rights_of(&create.which, "--allow", &create.allow, create.policy).map(Some)
 }
 
-/// By what the machines prove who they are that an option names, each with its place among all of the cluster.
-fn identities(which: &Which, option: &str, wanted: &[String]) -> Result<Vec<(usize, Identity)>, Error> {
-    let bad = |text: String| Error::new(Code::BadValue, text);
-    if wanted.is_empty() {
-        return Ok(Vec::new());
-    }
-    let Some(machines) = machines(which)? else {
-        return Err(bad(format!(
+/// The rights of the machines' programs that an option names, of a space of that policy.
+fn rights_of(which: &Which, option: &str, wanted: &[String], policy: Policy) -> Result<SpaceRights, Error> {
+    let Some(cluster) = cluster(which)? else {
+        let text = format!(
             "{option} names machines of a cluster, and this one belongs to none: a space on one machine is for this user's processes"
-        )));
+        );
+        return Err(Error::new(Code::BadValue, text));
     };
-    let one = |(place, wanted): (usize, &String)| {
-        let found = machines.members().enumerate().find(|(_, (_, member))| member.name == *wanted);
-        found.map(|(order, (_, member))| (order, member.identity)).ok_or_else(|| {
-            let known: Vec<&str> = machines.members().map(|(_, member)| member.name.as_str()).collect();
-            let known = known.join(", ");
-            let place = place + 1;
-            bad(format!("{option}, machine {place}: {wanted:?} is not in the cluster; there are: {known}"))
-        })
-    };
-    wanted.iter().enumerate().map(one).collect()
+    let rights = which.space.kept_spaces(cluster.folder())?.rights_of(wanted, policy);
+    rights.map_err(|error| Error::new(error.cause().clone(), format!("{option}, {}", error.text())))
 }
 
 /// The machines of the cluster that is meant, if one is.

@@ -1,7 +1,7 @@
 //! Who may use a space that machines keep: named when it is created, and changed by those who may.
 
-use super::{KeptSpaces, PAUSE, SETTLING_LIMIT, refused};
-use crate::{Error, SpaceName, SpaceRights};
+use super::{KeptSpaces, PAUSE, SETTLING_LIMIT, known, refused};
+use crate::{Error, Policy, SpaceName, SpaceRights};
 use quintet_agent::{Client, Membership};
 use quintet_contract::{Identity, NodeId};
 use quintet_errors::Code;
@@ -11,6 +11,31 @@ use std::thread::sleep;
 use std::time::Instant;
 
 impl KeptSpaces {
+    /// The rights of the programs of these machines of the cluster, named as `quintet status` shows them: for [`SpaceSettings::allow`](crate::SpaceSettings::allow) of a space of that policy, and of one that machines keep for
+    /// [`KeptSpaces::allow`]. Where the machine that serves the volatile spaces is one of them, its programs, which come to these without a proof, may use such a space as well.
+    ///
+    /// # Errors
+    /// [`Code::BadValue`]: a name is no machine's of the cluster; the text says which of them it is, and what names there are. [`Code::Unreachable`]: this machine's agent does not run.
+    pub fn rights_of(&self, machines: &[impl AsRef<str>], policy: Policy) -> Result<SpaceRights, Error> {
+        let agent = Client::local(&self.folder).map_err(refused)?;
+        let members = known(&agent).map_err(refused)?.view.members;
+        let mut rights = SpaceRights { own_machine: false, identities: BTreeSet::new() };
+        for (place, wanted) in machines.iter().enumerate() {
+            let wanted = wanted.as_ref();
+            let found = members.values().enumerate().find(|(_, member)| member.name == wanted);
+            let Some((order, member)) = found else {
+                let names: Vec<&str> = members.values().map(|member| member.name.as_str()).collect();
+                let (number, names) = (place + 1, names.join(", "));
+                let text = format!("machine {number}: {wanted:?} is not in the cluster; there are: {names}");
+                return Err(Error::new(Code::BadValue, text));
+            };
+            // The machine with the lowest number serves the volatile spaces, and its own processes come to it over links that ask for no proof.
+            rights.own_machine |= order == 0 && policy == Policy::Volatile;
+            rights.identities.insert(member.identity);
+        }
+        Ok(rights)
+    }
+
     /// Lets the programs of some machines use the space of this name from now on, and those of others no more: what these wait for is refused with [`Code::NotAllowed`], and leases that they hold end in their time. Of several
     /// who say that at once each has what he said. Only a space that was created for some machines has such rights, and only those change them that have them; any machine, once none of those is left in the cluster. Returns once this machine's agent knows it; who leads the space hears it at
     /// about the same time.

@@ -142,6 +142,18 @@ pub(super) fn check(first: &[LinkAddress], config: &ServeConfig) -> Result<(), E
 }
 
 impl Partitioning {
+    /// That manager, from 1, of these; nobody is told how it is with the others.
+    #[must_use]
+    pub fn new(manager: u8, managers: Vec<LinkAddress>) -> Partitioning {
+        Partitioning { manager, managers, told: None }
+    }
+
+    /// Where this one serves; none if it is none of them.
+    #[must_use]
+    pub fn place(&self) -> Option<&LinkAddress> {
+        self.managers.get(usize::from(self.manager).checked_sub(1)?)
+    }
+
     /// Whether a process can serve such a manager.
     ///
     /// # Errors

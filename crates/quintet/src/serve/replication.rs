@@ -29,6 +29,18 @@ pub struct Replication {
 pub type LeaderSink = Arc<dyn Fn(Option<u8>) + Send + Sync>;
 
 impl Replication {
+    /// That replica, from 1, of these; numbers are taken at their word, and nobody is told who leads.
+    #[must_use]
+    pub fn new(replica: u8, replicas: Vec<LinkAddress>) -> Replication {
+        Replication { replica, replicas, identities: Vec::new(), told: None }
+    }
+
+    /// Where this one serves; none if it is none of them.
+    #[must_use]
+    pub fn place(&self) -> Option<&LinkAddress> {
+        self.replicas.get(usize::from(self.replica).checked_sub(1)?)
+    }
+
     /// # Errors
     /// [`Code::BadValue`]: no such replicas.
     pub(super) fn check(&self, log: Option<&SpaceLog>) -> Result<(), Error> {

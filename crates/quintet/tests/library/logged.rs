@@ -1,8 +1,8 @@
 //! A space with a log, served again from the same folder.
 
 use quintet::{
-    Code, Lab, LogNews, Recorder, ServeConfig, Server, SpaceConfig, SpaceLog, SpaceSettings, Tracer, stack,
-    template, tuple,
+    Bytes, Code, Lab, LogNews, Recorder, ServeConfig, Server, SpaceConfig, SpaceLog, SpaceSettings, Tracer,
+    stack, template, tuple,
 };
 use quintet_simulate::replay;
 use quintet_testbed::TempDir;
@@ -47,6 +47,39 @@ fn what_was_acknowledged_is_there_in_the_next_life() {
     assert_eq!(space.count(&template!["done", 2i64]).expect("it counts"), 1);
     assert_eq!(space.take(&template!["task", ?i64]).expect("there is one"), tuple!["task", 3i64]);
     server.stop().expect("it ends");
+}
+
+#[test]
+fn how_far_a_long_log_is_read_is_told_until_all_is() {
+    let folder = TempDir::new().expect("a temporary directory");
+    let (socket, log) = (folder.join("space"), folder.join("log"));
+    let server = Server::start(&socket, &config(&log)).expect("a new log");
+    let space = connect(&socket).space();
+    let large = Bytes::from(vec![7; 4 << 20]);
+    for number in 0..36i64 {
+        space.out(tuple!["large", number, large.clone()]).expect("there is room");
+    }
+    server.stop().expect("it ends");
+    let told = Arc::<Mutex<Vec<LogNews>>>::default();
+    let sink = Arc::clone(&told);
+    let mut config = config(&log);
+    config.log.as_mut().expect("it has one").told =
+        Some(Arc::new(move |news| sink.lock().expect("no panic").push(news.clone())));
+    let server = Server::start(&socket, &config).expect("the log is read");
+    let told = told.lock().expect("no panic");
+    let (last, before) = told.split_last().expect("something is told");
+    assert!(matches!(last, LogNews::Open { life: 2, torn_bytes: 0, .. }), "{last:?}");
+    let far: Vec<(u64, u64)> = before
+        .iter()
+        .map(|news| match news {
+            LogNews::Reading { read, of } => (*read, *of),
+            other => panic!("{other:?} before all is read"),
+        })
+        .collect();
+    assert!(far.len() >= 2 && far.is_sorted_by_key(|(read, _)| *read), "{far:?}");
+    assert!(far.iter().all(|(read, of)| read <= of && *of >= 144 << 20), "{far:?}");
+    assert_eq!(connect(&socket).space().count(&template!["large", ?i64, ?Bytes]).expect("it counts"), 36);
+    drop(server);
 }
 
 #[test]

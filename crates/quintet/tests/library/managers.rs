@@ -2,7 +2,10 @@
 
 #![allow(clippy::unwrap_used)]
 
-use quintet::{Code, Lab, LinkAddress, ServeConfig, Server, SpaceConfig, Tuple, template, tuple};
+use quintet::{
+    Change, Code, Lab, LinkAddress, ServeConfig, Server, Since, SpaceConfig, SpaceSettings, Tuple, template,
+    tuple,
+};
 use quintet_testbed::TempDir;
 use std::time::Duration;
 
@@ -255,4 +258,32 @@ fn each_manager_has_a_quota_of_its_own() {
         put += 1;
     }
     assert_eq!(put, 5, "a signature is at one manager");
+}
+
+#[test]
+fn what_the_space_of_several_managers_does_not_do_named_ones_beside_it_do() {
+    let dir = TempDir::new().unwrap();
+    let address: LinkAddress = format!("shm:{}", dir.join("space").display()).parse().unwrap();
+    let _server = Server::start(address.clone(), &config(3)).unwrap();
+    let lab = lab(&address);
+    let (space, rows) = (lab.space(), template!["row", ?i64]);
+    let named = lab.create_space("orders", &SpaceSettings::default()).unwrap();
+    let archive = lab.create_space("archive", &SpaceSettings::default()).unwrap();
+
+    let watched = space.watch(Some(&rows), Since::Now).map(drop).unwrap_err();
+    assert!(watched.code() == Code::BadValue && watched.text().contains("watch a named space"), "{watched}");
+    let mut events = named.watch(Some(&rows), Since::Now).unwrap();
+    named.out(tuple!["row", 1i64]).unwrap();
+    assert_eq!(events.next_within(LONG).unwrap().unwrap().change, Change::Put);
+
+    for (from, into) in [(&space, &named), (&named, &space)] {
+        let refused = from.collect_into(into, &rows).unwrap_err();
+        assert!(refused.code() == Code::BadValue && refused.text().contains("two named spaces"), "{refused}");
+    }
+    assert_eq!(named.collect_into(&archive, &rows), Ok(1));
+
+    // A declared key of either is done once it is answered.
+    space.begin().declare_key(&rows, 1).unwrap().finish().unwrap();
+    named.begin().declare_key(&rows, 1).unwrap().finish().unwrap();
+    assert_eq!(space.begin().declare_key(&rows, 2).map(drop).unwrap_err().code(), Code::BadValue);
 }

@@ -1,7 +1,8 @@
 //! The driver of the Rust front end. What it is told and says is in `docs/conformance.md`.
 
 use quintet::{
-    Error, EventStream, Lab, Lease, Outcome, Pending, Rows, Since, Space, SpaceConfig, State, Template, Tuple,
+    Error, EventStream, Group, Lab, Lease, Outcome, Pending, Rows, Since, Space, SpaceConfig, SpaceSettings,
+    State, Template, Tuple, Value,
 };
 use quintet_conformance::field::Fields;
 use quintet_conformance::rust_fields::{self, CannotSay};
@@ -41,6 +42,9 @@ struct Clients {
     leases: BTreeMap<String, Lease>,
     begun: BTreeMap<String, Begun>,
     watches: BTreeMap<String, EventStream>,
+    groups: BTreeMap<String, Group>,
+    /// The named spaces that clients use.
+    used: BTreeMap<String, Space>,
 }
 
 fn main() -> io::Result<()> {
@@ -69,6 +73,7 @@ impl Clients {
         match words[2] {
             "open" => self.open(client, words[3], &words[4..]),
             "close" => {
+                self.used.remove(client);
                 self.labs.remove(client).iter().for_each(Lab::close);
                 Ok("done".to_owned())
             }
@@ -106,6 +111,15 @@ impl Clients {
                 self.watch(step, client, since, &words[5..])
             }
             "next" => self.next(words[3], words[4]),
+            "group" => {
+                self.groups.insert(step.to_owned(), self.space(client).group());
+                Ok("done".to_owned())
+            }
+            "commit" | "abort" => self.end_group(words[2], words[3]),
+            verb if verb.starts_with("group_") => self.in_group(verb, words[3], words[4], words[5]),
+            "create_space" | "use_space" | "remove_space" => {
+                self.named(client, words[2], words.get(4).copied())
+            }
             "begin" => self.begin(step, client, &words[3..]),
             verb => self.call(step, client, verb, words[3], &words[4..]),
         }
@@ -123,7 +137,65 @@ impl Clients {
     }
 
     fn space(&self, client: &str) -> Space {
-        self.labs[client].space()
+        self.used.get(client).cloned().unwrap_or_else(|| self.labs[client].space())
+    }
+
+    fn in_group(&mut self, verb: &str, of: &str, within: &str, token: &str) -> Said {
+        let group = &self.groups[of];
+        let tuple = match (verb, limit(within)) {
+            ("group_out", _) => {
+                group.out(tuples(&[token])?.remove(0))?;
+                return Ok("done".to_owned());
+            }
+            ("group_take", None) => Some(group.take(&template(token)?)?),
+            ("group_take", Some(limit)) => Some(group.take_within(&template(token)?, limit)?),
+            ("group_read", None) => Some(group.read(&template(token)?)?),
+            ("group_read", Some(limit)) => Some(group.read_within(&template(token)?, limit)?),
+            ("group_take_if", _) => group.take_if(&template(token)?)?,
+            ("group_read_if", _) => group.read_if(&template(token)?)?,
+            (other, _) => return Err(Refusal::Cannot(format!("{other}: there is no such operation"))),
+        };
+        Ok(tuple.map_or("nothing".to_owned(), |tuple| said_tuple(&tuple)))
+    }
+
+    fn end_group(&mut self, verb: &str, of: &str) -> Said {
+        let group = self.groups.remove(of).ok_or_else(|| {
+            Refusal::Cannot("end a group again that has ended: a commit consumes it".to_owned())
+        })?;
+        if verb == "commit" {
+            group.commit()?
+        } else {
+            group.abort()?
+        }
+        Ok("done".to_owned())
+    }
+
+    /// Of a named space: its name, and how many tuples it holds where that is said.
+    fn named(&mut self, client: &str, verb: &str, token: Option<&str>) -> Said {
+        let lab = &self.labs[client];
+        let Some(token) = token else {
+            self.used.remove(client);
+            return Ok("done".to_owned());
+        };
+        let tuple = tuples(&[token])?.remove(0);
+        let [Value::Text(name), rest @ ..] = tuple.values() else {
+            return Err(Refusal::Cannot("a space has a name".to_owned()));
+        };
+        let max_tuples = match rest {
+            [Value::I64(most)] => most.unsigned_abs(),
+            _ => 0,
+        };
+        match verb {
+            "create_space" => {
+                let settings = SpaceSettings { max_tuples, ..SpaceSettings::default() };
+                self.used.insert(client.to_owned(), lab.create_space(name, &settings)?);
+            }
+            "use_space" => {
+                self.used.insert(client.to_owned(), lab.named_space(name)?);
+            }
+            _ => lab.remove_space(name)?,
+        }
+        Ok("done".to_owned())
     }
 
     /// An operation that is answered before anything else is done.
@@ -172,6 +244,14 @@ impl Clients {
             ("collect_all", _) => said_all(&space.collect(&template(fields[0])?)?),
             ("copy_collect", _) => said_all(&space.copy_collect(&template(fields[0])?)?),
             ("status", _) => said_status(&space.status()?),
+            ("declare_key", _) => {
+                let said = tuples(&fields[..1])?;
+                let [Value::I64(field)] = said[0].values() else {
+                    return Err(Refusal::Cannot("the first tuple is the number of a field".to_owned()));
+                };
+                space.declare_key(&template(fields[1])?, usize::try_from(*field).unwrap_or(usize::MAX))?;
+                "done".to_owned()
+            }
             (other, _) => return Err(Refusal::Cannot(format!("{other}: there is no such operation"))),
         })
     }

@@ -170,7 +170,7 @@ impl Space {
         out: &mut dyn Outbox,
     ) {
         if self.elsewhere.is_some() {
-            let text = "a space with several managers cannot be watched so far: none of them knows all that happens in it; serve with one manager";
+            let text = "a space with several managers cannot be watched so far: none of them knows all that happens in it; watch a named space, which one of them keeps, or serve with one manager";
             return self.refuse(from, token, Code::BadValue, text.to_owned(), out);
         }
         match more {

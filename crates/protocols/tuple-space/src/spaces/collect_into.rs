@@ -77,7 +77,7 @@ impl Spaces {
         }
         if [source, into].contains(&SpaceNumber::UNNAMED) && self.unnamed.placement().is_some() {
             let text = "the space without a name has several managers, and what one of them has is not collected into another space, or from one, at \
-                        one instant: collect to yourself and put, or serve with one manager";
+                        one instant: collect to yourself and put, use two named spaces, or serve with one manager";
             return Err((Code::BadValue, text.to_owned()));
         }
         if into == SpaceNumber::UNNAMED { Ok(()) } else { self.admit(now, from, into, out) }

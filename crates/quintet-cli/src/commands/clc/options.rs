@@ -18,6 +18,9 @@ pub(super) enum Stage {
     Link,
 }
 
+/// What the source is called that comes from the standard input, as a C compiler calls it.
+pub(super) const STANDARD_INPUT: &str = "<stdin>";
+
 /// A file that is compiled or linked.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Input {
@@ -171,6 +174,7 @@ impl Options {
             _ if ["-l", "-L", "-Wl,"].iter().any(|name| text.starts_with(name)) => {
                 self.link.push(argument.clone());
             }
+            "-" => self.inputs.push(Input::Clinda(STANDARD_INPUT.into())),
             _ if text.starts_with("--") => {
                 return Err(bad(format!(
                     "{text} is no option of quintet clc, nor one of a C compiler that it hands on"
@@ -194,6 +198,11 @@ impl Options {
     fn check(&self) -> Result<(), Error> {
         if self.inputs.is_empty() {
             return Err(bad("there is no file to compile: name a .cl file".to_owned()));
+        }
+        let inputs = self.inputs.iter().filter(|input| input.path() == Path::new(STANDARD_INPUT)).count();
+        if inputs > 1 || (inputs == 1 && self.stage != Stage::Check) {
+            let text = "- is the standard input, once, for --check; else name a file";
+            return Err(bad(text.to_owned()));
         }
         let makes_several = matches!(self.stage, Stage::Compile | Stage::EmitC) && self.inputs.len() > 1;
         if let Some(output) = self.output.as_ref().filter(|_| makes_several) {
@@ -334,6 +343,9 @@ mod tests {
             assert!(text.contains(words), "{text}");
         };
         refused("-c", "no file");
+        for line in ["-", "-c -", "--check - -"] {
+            refused(line, "- is the standard input, once, for --check");
+        }
         refused("a.cl -o", "followed by a value");
         refused("-c a.cl b.cl -o x.o", "several would be made");
         refused("--frobnicate a.cl", "no option");

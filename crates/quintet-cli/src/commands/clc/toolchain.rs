@@ -2,9 +2,11 @@
 
 use super::library::Library;
 use super::options::Options;
+use crate::connection::refused;
 use quintet::{Code, Error};
 use std::cell::OnceCell;
 use std::ffi::{OsStr, OsString};
+use std::io::{Seek, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -46,16 +48,25 @@ impl Toolchain {
         Ok(status.success())
     }
 
-    /// What it makes of a source before it compiles it.
+    /// What it makes of a source before it compiles it. `given`: what the source says, if that is no file.
     ///
     /// # Errors
     /// It cannot: then it has said why. The result is too long, or not UTF-8.
-    pub(super) fn preprocess(&self, source: &Path, options: &Options) -> Result<String, Error> {
+    pub(super) fn preprocess(
+        &self,
+        source: &Path,
+        given: Option<&[u8]>,
+        options: &Options,
+    ) -> Result<String, Error> {
         let mut command = self.command();
         command.arg("-E").args(&options.preprocess).args(&options.compile);
         command.args(dependencies(source, options));
         // It warns when it compiles.
-        command.args(["-w", "-x", "c"]).arg(source).stderr(Stdio::inherit());
+        command.args(["-w", "-x", "c"]).stderr(Stdio::inherit());
+        match given {
+            Some(content) => command.arg("-").stdin(input(content).map_err(refused("keep a source"))?),
+            None => command.arg(source),
+        };
         let output = command.output().map_err(|error| Self::missing(command.get_program(), &error))?;
         if !output.status.success() {
             let text = format!("{}: its preprocessing failed", source.display());
@@ -172,6 +183,14 @@ impl Toolchain {
         let found = Library::find()?;
         Ok(self.library.get_or_init(|| found))
     }
+}
+
+/// A standard input that says this.
+fn input(content: &[u8]) -> std::io::Result<Stdio> {
+    let mut file = tempfile::tempfile()?;
+    file.write_all(content)?;
+    file.rewind()?;
+    Ok(file.into())
 }
 
 /// Whether a name is that of this very program.

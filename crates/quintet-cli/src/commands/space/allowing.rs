@@ -1,8 +1,8 @@
 //! Who may use a space that machines keep, said anew.
 
-use super::{NameArguments, cluster, identities};
+use super::{NameArguments, cluster, rights_of};
 use clap::Args;
-use quintet::{Code, Error, Identity};
+use quintet::{Code, Error, Identity, Policy};
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 
@@ -32,7 +32,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         return Err(Error::new(Code::BadValue, text));
     }
     let named = |option: &str, machines: &[String]| -> Result<BTreeSet<Identity>, Error> {
-        Ok(identities(which, option, machines)?.into_iter().map(|(_, identity)| identity).collect())
+        match machines {
+            [] => Ok(BTreeSet::new()),
+            machines => Ok(rights_of(which, option, machines, Policy::Logged)?.identities),
+        }
     };
     let (granted, revoked) = (named("--grant", grant)?, named("--revoke", revoke)?);
     let Some(cluster) = cluster(which)? else { return Err(not_kept(arguments)) };

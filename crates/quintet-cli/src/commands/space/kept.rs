@@ -5,8 +5,8 @@ use crate::activity::bytes;
 use crate::commands::cluster::refused;
 use crate::output::{print, print_json};
 use quintet::{
-    Code, Error, KeptSpace, Lab, Policy, SpaceAddress, SpaceInfo, SpaceName, SpaceNumber, SpaceRights,
-    SpaceSettings, State,
+    Code, Error, KeptSpace, Lab, Policy, SpaceAddress, SpaceInfo, SpaceName, SpaceNumber, SpaceSettings,
+    State,
 };
 use quintet_agent::{AgentError, Client, Record};
 use quintet_contract::NodeId;
@@ -60,8 +60,7 @@ impl Cluster {
     /// As of [`KeptSpaces::create`].
     pub(super) fn create(&self, create: &CreateArguments) -> Result<(), Error> {
         let CreateArguments { name, which, .. } = create;
-        // Its clients prove who they are, also on the machines that keep it.
-        let allow = rights(create)?.map(|rights| SpaceRights { own_machine: false, ..rights });
+        let allow = rights(create)?;
         let own = SpaceAddress::Cluster(self.folder.to_string_lossy().into_owned());
         let volatile = || which.space.lab_at(own).and_then(|lab| lab.spaces());
         which.space.kept_spaces(&self.folder)?.create(name, &create.settings(allow), volatile)?;

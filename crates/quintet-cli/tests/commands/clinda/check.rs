@@ -5,6 +5,8 @@ use crate::tool::text;
 use quintet_testbed::TempDir;
 use serde_json::Value;
 use std::fs;
+use std::io::Write;
+use std::process::{Command, Stdio};
 
 fn object(said: &str) -> Value {
     let line = said.lines().find(|line| line.starts_with('{')).unwrap_or_else(|| panic!("{said}"));
@@ -126,4 +128,32 @@ fn a_source_that_is_too_long_or_missing_is_refused() {
     assert!(code == 1 && said.contains("divide it into several files"), "{said}");
     let (code, said) = clc(["clc", text(&folder.join("b.cl"))]);
     assert!(code != 0 && said.contains("b.cl: No such file"), "{said}");
+}
+
+#[test]
+fn a_source_is_checked_from_the_standard_input_as_an_editor_has_it() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.join("rows.h"), "#define ROW \"row\"\n").unwrap();
+    let check = |arguments: &[&str], source: &str| {
+        let mut clc = Command::new(env!("CARGO_BIN_EXE_quintet"));
+        clc.args(["clc", "--check"]).args(arguments).arg("-").current_dir(folder.path());
+        let child = clc.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let mut child = child.unwrap();
+        child.stdin.take().unwrap().write_all(source.as_bytes()).unwrap();
+        let ended = child.wait_with_output().unwrap();
+        let said = [ended.stdout, ended.stderr].map(|said| String::from_utf8(said).unwrap()).concat();
+        (ended.status.code().unwrap(), said)
+    };
+    let program =
+        "#include \"rows.h\"\nvoid real_main(void)\n{\n    int n;\n    out(ROW, 1);\n    in(ROW, ?n);\n";
+    assert_eq!(check(&["-Wall"], &format!("{program}}}\n")), (0, "nothing is wrong\n".to_owned()));
+    let (code, said) = check(&["--json"], &format!("{program}    n = missing;\n}}\n"));
+    let found = object(&said);
+    let first = &found["diagnostics"][0];
+    assert_eq!((code, &found["ok"], &first["file"]), (1, &Value::Bool(false), &"<stdin>".into()), "{said}");
+    assert_eq!((&first["line"], &first["source"]), (&7.into(), &"    n = missing;".into()), "{said}");
+    let (code, said) = check(&["--json"], &format!("{program}    out(ROW, &n);\n}}\n"));
+    assert_eq!((code, &object(&said)["diagnostics"][0]["line"]), (1, &7.into()), "{said}");
+    // Nothing is made beside it.
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }

@@ -37,6 +37,51 @@ fn evals_that_wait_for_each_other_do_not_wait_for_processes() {
     }
 }
 
+/// More evals than processes can be, each of which waits for a tuple; main puts that once it is told to by a file.
+const CROWD: &str = "#include <stdio.h>
+#include <unistd.h>
+enum { MOST = 512, ALL = MOST + 8 };
+int held(int x);
+int held(int x)
+{
+    out(\"begun\", x);
+    rd(\"go\");
+    return x;
+}
+int real_main(int count, char **arguments)
+{
+    int n;
+    if (count != 2)
+        return 1;
+    for (int i = 0; i < ALL; i++)
+        eval(\"ended\", held(i));
+    for (int i = 0; i < MOST; i++)
+        in(\"begun\", ?n);
+    while (access(arguments[1], F_OK) != 0)
+        usleep(1000);
+    printf(\"a further one has begun: %d\\n\", inp(\"begun\", ?n));
+    out(\"go\");
+    for (int i = 0; i < ALL; i++)
+        in(\"ended\", ?int);
+    printf(\"all have ended\\n\");
+    return 0;
+}
+";
+
+#[test]
+fn as_many_evals_wait_as_there_can_be_processes_and_further_ones_wait_for_these() {
+    let folder = TempDir::new().unwrap();
+    let (crowd, told) = (program(&folder, "crowd", CROWD), folder.join("told"));
+    let job = start(["run", "-n", "1", text(&crowd), text(&told)], &[]);
+    let said = job.output().wait_for("[worker 0] clinda: 512 evals wait here for tuples", LONG);
+    let said = said.unwrap_or_else(|| panic!("{}", job.output().text()));
+    assert!(said.contains("no further process can be begun"), "{said}");
+    fs::write(&told, "").unwrap();
+    let (code, said) = result(job);
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("a further one has begun: 0") && said.contains("all have ended"), "{said}");
+}
+
 /// The first process that begins the eval kills itself.
 const KILLED: &str = "#include <signal.h>
 #include <stdio.h>

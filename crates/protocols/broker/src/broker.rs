@@ -68,7 +68,9 @@ impl Broker {
         }
         match Request::decode(frame.kind, frame.body, frame.bulk) {
             Err(error) => self.refuse(from, token, Reason::Malformed, error.to_string(), out),
-            Ok(Request::Register { place, limits }) => self.register(from, token, place, limits, out),
+            Ok(Request::Register { place, limits }) => {
+                self.register(now, (from, token), (place, limits), out);
+            }
             Ok(Request::Await { place, .. }) if self.registry.has(&place) => {
                 self.answer(from, token, Answer::Done, out);
             }
@@ -95,10 +97,9 @@ impl Broker {
 
     fn register(
         &mut self,
-        from: Address,
-        token: Token,
-        place: Place,
-        limits: HandlerLimits,
+        now: Time,
+        (from, token): (Address, Token),
+        (place, limits): (Place, HandlerLimits),
         out: &mut dyn Outbox,
     ) {
         if self.registry.limits(&place.name).is_some_and(|others| others != limits) {
@@ -118,6 +119,7 @@ impl Broker {
         self.tell_awaiting(&Place { rank: None, ..place.clone() }, out);
         if place.rank.is_some() {
             self.tell_awaiting(&place, out);
+            self.serve_all(now, [place.name], out);
         }
     }
 
@@ -287,7 +289,7 @@ impl Broker {
         self.serve_all(now, name, out);
     }
 
-    /// What waited for one that is gone may be for others now, although they are idle: it had the rank, or its link was gone before that was told.
+    /// What waits may be for others now, although they are idle: whose a rank is has changed, or a link was gone before that was told.
     fn serve_all(&mut self, now: Time, names: impl IntoIterator<Item = Arc<str>>, out: &mut dyn Outbox) {
         let others: Vec<u64> = names.into_iter().flat_map(|name| self.registry.of_name(&name)).collect();
         others.into_iter().for_each(|handler| self.serve(now, handler, out));

@@ -7,6 +7,7 @@
 //! | `isotach/task.rs` | what it is asked, as text |
 //! | `isotach/sequencer.rs` | the order of messages without isochrons |
 //! | `isotach/latency.rs` | a message to a member and one back |
+//! | `isotach/bulk.rs` | the same while another service of the process moves bulk |
 //! | `isotach/stream.rs` | many messages to one member, of one sender or several |
 //! | `isotach/multicast.rs` | messages to all members, in one order |
 //! | `isotach/exclusion.rs` | what others do with locks: philosophers, and transfers between accounts |
@@ -15,6 +16,7 @@
 //! | `isotach/study.rs` | what the study of Isotach 1.0 measured, by the same means, for `quintet reproduce` |
 //! | `isotach/idle.rs` | the processor time of a member that has nothing to do |
 
+mod bulk;
 mod exclusion;
 mod idle;
 mod latency;
@@ -43,6 +45,7 @@ const PLAIN: &str = "plain messages";
 pub(super) fn cases() -> Vec<Case> {
     let groups = [
         latency::cases(),
+        bulk::cases(),
         stream::cases(),
         multicast::cases(),
         exclusion::cases(),

@@ -27,14 +27,16 @@ macro_rules! case {
 }
 
 pub(super) fn cases() -> Vec<Case> {
-    let cases: [(_, Prepare, Prepare); 8] = [
+    let cases: [(_, Prepare, Prepare); 10] = [
         case!("isochron-rtt-16-shm", Shm, 16),
         case!("isochron-rtt-64-shm", Shm, 64),
         case!("isochron-rtt-1k-shm", Shm, 1 << 10),
         case!("isochron-rtt-8k-shm", Shm, 8 << 10),
         case!("isochron-rtt-60k-shm", Shm, LARGEST),
+        case!("isochron-rtt-16-tcp", Tcp, 16),
         case!("isochron-rtt-64-tcp", Tcp, 64),
         case!("isochron-rtt-1k-tcp", Tcp, 1 << 10),
+        case!("isochron-rtt-8k-tcp", Tcp, 8 << 10),
         case!("isochron-rtt-60k-tcp", Tcp, LARGEST),
     ];
     cases

@@ -40,7 +40,7 @@ const STALL_BYTES: usize = 64;
 /// How long a member is waited for.
 const LIMIT: Duration = Duration::from_secs(30);
 /// How long the lab's space keeps what a member has leased: nothing.
-const LEASE: Duration = Duration::from_secs(10);
+pub(super) const LEASE: Duration = Duration::from_secs(10);
 
 /// What is noted while a task is done.
 #[derive(Default)]

@@ -7,7 +7,7 @@ use super::member::{self, Member};
 use super::task::Task;
 use crate::companion::Companion;
 use crate::connection::refused;
-use quintet::Error;
+use quintet::{Error, LinkAddress};
 use rustix::process::Signal;
 use std::time::Duration;
 use tempfile::TempDir;
@@ -17,7 +17,7 @@ pub(super) struct Net {
     pub(super) this: Member,
     /// Ended when dropped.
     others: Vec<Companion>,
-    _space: Served,
+    space: Served,
     /// Removed when dropped.
     _folder: TempDir,
 }
@@ -38,7 +38,12 @@ impl Net {
         let start = |me| Companion::start(member::arguments(space.address(), me, members, &place(me)));
         let others = (1..members).map(start).collect::<Result<Vec<_>, _>>()?;
         let this = Member::join(space.address(), 0, members, place(0))?;
-        Ok(Net { this, others, _space: space, _folder: folder })
+        Ok(Net { this, others, space, _folder: folder })
+    }
+
+    /// Where the space is by which the members have found each other.
+    pub(super) fn space(&self) -> &LinkAddress {
+        self.space.address()
     }
 
     /// The process of a member other than this.

@@ -29,13 +29,16 @@ macro_rules! case {
 }
 
 pub(super) fn cases() -> Vec<Case> {
-    let cases: [(_, Prepare, Prepare); 11] = [
+    let cases: [(_, Prepare, Prepare); 14] = [
         case!("isochron-stream-16-shm", Shm, 1, 1, 16, COUNT),
         case!("isochron-stream-64-shm", Shm, 1, 1, 64, COUNT),
         case!("isochron-stream-1k-shm", Shm, 1, 1, 1 << 10, COUNT),
         case!("isochron-stream-8k-shm", Shm, 1, 1, 8 << 10, COUNT),
         case!("isochron-stream-60k-shm", Shm, 1, 1, LARGEST, FEW),
+        case!("isochron-stream-16-tcp", Tcp, 1, 1, 16, COUNT),
         case!("isochron-stream-64-tcp", Tcp, 1, 1, 64, COUNT),
+        case!("isochron-stream-1k-tcp", Tcp, 1, 1, 1 << 10, COUNT),
+        case!("isochron-stream-8k-tcp", Tcp, 1, 1, 8 << 10, COUNT),
         case!("isochron-stream-60k-tcp", Tcp, 1, 1, LARGEST, FEW),
         // So many messages in each isochron.
         case!("isochron-of-4-64-shm", Shm, 1, 4, 64, COUNT),

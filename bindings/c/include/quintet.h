@@ -222,7 +222,7 @@ typedef enum {
      */
     QUINTET_ISONET_PLAIN = 3,
     /**
-     * A view begins: the data are the numbers of its members, each a `uint16_t`, ascending. Of what was taken before nothing is executed in it, of what comes behind all.
+     * A view begins: the data are the numbers of its members, each a `uint16_t`, ascending; `quintet_isonet_lost` and `quintet_isonet_back` say what is new in it. Of what was taken before nothing is executed in it, of what comes behind all.
      */
     QUINTET_ISONET_VIEW = 4,
     /**
@@ -230,6 +230,24 @@ typedef enum {
      */
     QUINTET_ISONET_VALUE = 5,
 } quintet_isonet_kind;
+
+/**
+ * For what a member was lost, as far as it is known here.
+ */
+typedef enum {
+    /**
+     * Others miss it, and this member did not.
+     */
+    QUINTET_LOSS_MISSED_ELSEWHERE = 0,
+    /**
+     * It has ended, or cannot be reached from here.
+     */
+    QUINTET_LOSS_GONE = 1,
+    /**
+     * It broke the protocol, and was cut off here.
+     */
+    QUINTET_LOSS_MISBEHAVED = 2,
+} quintet_loss_cause;
 
 /**
  * Why a read has no value.
@@ -699,6 +717,20 @@ typedef struct {
  * what they have. It must not throw or jump, nor wait for what needs these variables.
  */
 typedef bool (*quintet_update)(void *const *values, void *argument);
+
+/**
+ * A member that was lost to its isonet.
+ */
+typedef struct {
+    /**
+     * Which.
+     */
+    uint16_t member;
+    /**
+     * For what.
+     */
+    quintet_loss_cause cause;
+} quintet_lost;
 
 /**
  * What a space is served with. All zero: a volatile space with one manager and the default limits.
@@ -2419,6 +2451,28 @@ quintet_status quintet_isonet_begin_plain(quintet_isonet *isonet,
  */
 quintet_status quintet_isonet_view(quintet_isonet *isonet,
                                    uint32_t *number,
+                                   const uint16_t **members,
+                                   size_t *count);
+
+/**
+ * Who was lost with the view of this number, that `quintet_isonet_view` has given, or `quintet_isonet_place` of a `QUINTET_ISONET_VIEW`: members of the view before that are not in it,
+ * or not as the process that they were then, ascending, and for what each. They are lent until the isonet is freed.
+ *
+ * Fails with `QUINTET_BAD_VALUE` before it has joined, and for a view that this member has not seen.
+ */
+quintet_status quintet_isonet_lost(quintet_isonet *isonet,
+                                   uint32_t view,
+                                   const quintet_lost **lost,
+                                   size_t *count);
+
+/**
+ * Who has come back with the view of this number, that `quintet_isonet_view` has given, or `quintet_isonet_place` of a `QUINTET_ISONET_VIEW`: members of it, ascending. They are lent until
+ * the isonet is freed.
+ *
+ * Fails with `QUINTET_BAD_VALUE` before it has joined, and for a view that this member has not seen.
+ */
+quintet_status quintet_isonet_back(quintet_isonet *isonet,
+                                   uint32_t view,
                                    const uint16_t **members,
                                    size_t *count);
 

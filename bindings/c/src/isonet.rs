@@ -60,6 +60,7 @@ use inbox::{Inbox, Item, Lent};
 use quintet::{Code, Delivery, Error, Isonet, IsonetBuilder, LinkAddress, Place, Variable};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
+use views::News;
 
 pub mod coming_back;
 mod inbox;
@@ -89,6 +90,7 @@ pub struct Member {
     lent: Mutex<Lent>,
     /// The members of the view that it has asked for last.
     viewed: Mutex<Vec<u16>>,
+    views: Arc<News>,
     process: u32,
 }
 
@@ -121,7 +123,7 @@ pub enum quintet_isonet_kind {
     QUINTET_ISONET_STATE_WANTED = 2,
     /// A plain message, which has no place in the order.
     QUINTET_ISONET_PLAIN = 3,
-    /// A view begins: the data are the numbers of its members, each a `uint16_t`, ascending. Of what was taken before nothing is executed in it, of what comes behind all.
+    /// A view begins: the data are the numbers of its members, each a `uint16_t`, ascending; `quintet_isonet_lost` and `quintet_isonet_back` say what is new in it. Of what was taken before nothing is executed in it, of what comes behind all.
     QUINTET_ISONET_VIEW = 4,
     /// An isochron has given a variable with a copy here this value.
     QUINTET_ISONET_VALUE = 5,
@@ -183,6 +185,7 @@ pub extern "C" fn quintet_isonet_new(
             inbox: Arc::default(),
             lent: Mutex::default(),
             viewed: Mutex::default(),
+            views: Arc::default(),
             process: std::process::id(),
         }));
         Ok(())
@@ -383,6 +386,7 @@ impl Member {
         let inbox = Arc::clone(&self.inbox);
         isonet.maker().notify_end(Box::new(move || inbox.wake()));
         self.inbox.set_maker(isonet.maker());
+        self.views.note(&isonet.view());
         self.joined.set(isonet).map_err(|_| misuse("this isonet was joined before"))
     }
 
@@ -423,6 +427,8 @@ impl Member {
         if let Some(address) = said.listens_at {
             builder = builder.listen_at(address);
         }
+        let views = Arc::clone(&self.views);
+        builder = builder.on_view(move |view| views.note(view));
         if said.tells_views {
             let inbox = Arc::clone(&self.inbox);
             builder = builder.on_view(move |view| inbox.put_view(view));

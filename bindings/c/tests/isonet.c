@@ -178,6 +178,7 @@ static void take_nothing(struct member *member) {
     quintet_no_value why;
     quintet_place place;
     const uint16_t *members;
+    const quintet_lost *lost;
     uint32_t number;
     size_t count;
     if (member->number == 1) {
@@ -195,6 +196,8 @@ static void take_nothing(struct member *member) {
     wait_for_all();
     OK(quintet_isonet_view(isonet, &number, &members, &count));
     CHECK(number == 1 && count == MEMBERS && members[0] == 0 && members[1] == 1);
+    OK(quintet_isonet_lost(isonet, number, &lost, &count));
+    CHECK(count == 0);
     waits = reading(isonet, X);
     OK(quintet_isochron_begin(waits));
     for (int times = 0; times < 4; times++) note(isonet, 1, 100);
@@ -202,8 +205,15 @@ static void take_nothing(struct member *member) {
     CHECK(message.kind == QUINTET_ISONET_VIEW && message.length == sizeof *members && *(const uint16_t *)message.data == 0);
     OK(quintet_isonet_place(isonet, &place));
     CHECK(place.view > 1 && place.pulse == 0);
-    OK(quintet_isonet_view(isonet, NULL, &members, &count));
-    CHECK(count == 1 && members[0] == 0);
+    OK(quintet_isonet_view(isonet, &number, &members, &count));
+    CHECK(number == place.view && count == 1 && members[0] == 0);
+    /* Who has ended is named, and for what. */
+    OK(quintet_isonet_lost(isonet, place.view, &lost, &count));
+    CHECK(count == 1 && lost[0].member == 1 && lost[0].cause == QUINTET_LOSS_GONE);
+    OK(quintet_isonet_back(isonet, place.view, &members, &count));
+    CHECK(count == 0);
+    REFUSED("no view 1000", quintet_isonet_lost(isonet, 1000, &lost, &count));
+    COMES_TO(QUINTET_BAD_VALUE, quintet_isonet_back(isonet, 0, &members, &count));
     /* Who waited for the value of who has gone is told so, and so is who reads it now. */
     OK(quintet_isochron_wait(waits, LONG_MS));
     for (int times = 0; times < 2; times++) {

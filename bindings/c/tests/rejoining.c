@@ -97,6 +97,18 @@ static bool is_present(quintet_isonet *isonet, uint16_t member) {
     return is_present;
 }
 
+/* Whether members 0 and 1 are in the present view, member 1 has come back with it, and nobody was lost. */
+static bool is_back(quintet_isonet *isonet) {
+    const quintet_lost *lost;
+    const uint16_t *back;
+    uint32_t view;
+    size_t present, missing, returned;
+    OK(quintet_isonet_view(isonet, &view, &back, &present));
+    OK(quintet_isonet_lost(isonet, view, &lost, &missing));
+    OK(quintet_isonet_back(isonet, view, &back, &returned));
+    return present == MEMBERS && missing == 0 && returned == 1 && back[0] == 1;
+}
+
 struct first {
     quintet_lab *lab;
     struct book book;
@@ -116,7 +128,7 @@ static void *stay(void *argument) {
     tell_all(isonet, 'c');
     pthread_barrier_wait(&first->alone);
     fill(isonet, &first->book, 4);
-    CHECK(is_present(isonet, 1));
+    CHECK(is_present(isonet, 1) && is_back(isonet));
     OK(quintet_isonet_close(isonet));
     quintet_isonet_free(isonet);
     return NULL;
@@ -142,7 +154,7 @@ static void come_back(quintet_lab *lab, struct book *book) {
     OK(quintet_isonet_share_state(isonet));
     OK(quintet_isonet_rejoin(isonet, LONG_MS));
     COMES_TO(QUINTET_BAD_VALUE, quintet_isonet_rejoin(isonet, LONG_MS));
-    CHECK(is_present(isonet, 0) && is_present(isonet, 1));
+    CHECK(is_present(isonet, 0) && is_present(isonet, 1) && is_back(isonet));
     fill(isonet, book, 3);
     CHECK(read_x(isonet) == 'c');
     tell_all(isonet, 'd');

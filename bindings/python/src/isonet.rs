@@ -12,7 +12,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 use quintet::isotach::{Isonet as Shared, Operation, Testimony, View, Witnessed};
 use quintet::{
-    Code, Delivery, Error, IsochronMaker, NodeId, Place, PlainReceived, PresentView, Received, Variable,
+    Code, Delivery, Error, IsochronMaker, LossCause, Lost, NodeId, Place, PlainReceived, PresentView,
+    Received, Variable,
 };
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -29,7 +30,7 @@ pub(crate) struct Wanted {
     handlers: Vec<(u32, String, Option<Py<PyAny>>)>,
     /// The same of plain ones, which all have a function.
     plain_handlers: Vec<(u32, String, Py<PyAny>)>,
-    /// Is called with the number and the members of each view that begins.
+    /// Is called with the parts of each view that begins.
     on_view: Option<Py<PyAny>>,
     keep_witness: bool,
     agreed: bool,
@@ -251,10 +252,25 @@ fn isochrons_of(program: &Arc<Program>, maker: IsochronMaker) -> Isochrons {
     Isochrons { maker, program: Arc::clone(program), process: Maker::this_process() }
 }
 
+/// A view's number, members, who was lost with it and for what, and who has come back.
+type ViewParts = (u32, Vec<u16>, Vec<(u16, &'static str)>, Vec<u16>);
+
+fn parts(view: PresentView) -> ViewParts {
+    let lost = |lost: &Lost| {
+        let cause = match lost.cause {
+            LossCause::Gone => "gone",
+            LossCause::Misbehaved => "misbehaved",
+            _ => "missed elsewhere",
+        };
+        (lost.member, cause)
+    };
+    (view.view.0, view.members, view.lost.iter().map(lost).collect(), view.back)
+}
+
 /// Tells the program of a view that begins. What its function raises is told as what a destructor raises is.
 fn tell_view(function: &Py<PyAny>, view: &PresentView) {
     Python::try_attach(|py| {
-        if let Err(error) = function.call1(py, (view.view.0, view.members.clone())) {
+        if let Err(error) = function.call1(py, parts(view.clone())) {
             error.write_unraisable(py, Some(function.bind(py)));
         }
     });
@@ -272,15 +288,14 @@ impl Isonet {
         self.members
     }
 
-    /// The present view: its number, and the members that are left.
+    /// The present view.
     #[getter]
-    fn view(&self) -> PyResult<(u32, Vec<u16>)> {
+    fn view(&self) -> PyResult<ViewParts> {
         self.process.check().map_err(raise)?;
         let Some(isonet) = self.locked_isonet().clone() else {
             return Err(raise(Error::new(Code::Closed, "this isonet was closed")));
         };
-        let present = isonet.view();
-        Ok((present.view.0, present.members))
+        Ok(parts(isonet.view()))
     }
 
     /// What it has done since this was asked last, if it keeps a witness. All there is once it is closed.

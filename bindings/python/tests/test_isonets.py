@@ -7,7 +7,7 @@ import threading
 import pytest
 
 import quintet
-from quintet.isochrons import Witness, check
+from quintet.isochrons import Lost, View, Witness, check
 
 WITHIN_S = 60
 X = quintet.Variable(1, int)
@@ -128,8 +128,15 @@ def test_each_view_that_begins_is_told_and_a_reader_is_told_whether_the_writer_h
         isonets[1].read(AT_ONE)
     isonets[0].write(AT_ONE, 4)
     assert isonets[2].read(AT_ONE) == 4
+    came_back = [isonet.view for isonet in isonets]
     assert close(isonets) == [None] * 3
-    assert views[0] == views[2] and [view.members for view in views[0]] == [(0, 2), (0, 1, 2)]
+    assert [view._replace(lost=()) for view in views[0]] == [view._replace(lost=()) for view in views[2]]
+    assert [(view.members, view.back) for view in views[0]] == [((0, 2), ()), ((0, 1, 2), (1,))]
+    # Who misses it first is chance; the other one may hear of that before it misses it.
+    lost = [views[member][0].lost for member in (0, 2)]
+    assert (Lost(1, "gone"),) in lost and set(lost) <= {(Lost(1, "gone"),), (Lost(1, "missed elsewhere"),)}
+    assert came_back[0] == came_back[2] == views[0][1] == views[2][1] and came_back[0].lost == () and came_back[1].back == (1,)
+    assert View(1, (0, 1)) == (1, (0, 1), (), ()), "nobody was lost with the first"
     assert issubclass(quintet.WriterDied, quintet.NoValue) and issubclass(quintet.NoValue, quintet.PeerDied)
 
 

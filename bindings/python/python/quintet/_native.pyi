@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike, NDArray
 from quintet.errors import TooLarge
 from quintet.inspecting import Client, HotKey, Partition, Replica, WaitingRequest
 from quintet.isochrons import Isochrons as JoiningIsochrons
-from quintet.isonet_shape import Wanted
+from quintet.isonet_shape import LossCause, Wanted
 from quintet.listing import ListedTuple
 from quintet.status import KeptSpace, NamedSpace, Status
 from quintet.watching import Watch
@@ -29,7 +29,7 @@ class Isonet:
     @property
     def members(self) -> int: ...
     @property
-    def view(self) -> tuple[int, list[int]]: ...
+    def view(self) -> tuple[int, list[int], list[tuple[int, LossCause]], list[int]]: ...
     @property
     def isochrons(self) -> Isochrons: ...
     @property

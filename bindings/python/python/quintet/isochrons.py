@@ -23,7 +23,7 @@ from typing import Any
 from quintet import _native
 from quintet.errors import BadValue, Closed, Code, TimedOut, ViewChanged
 from quintet.isochron import Data, HandlersIsochron, Isochron, Part, Place, Read, checked_member, handler_number, message_bytes, value_of
-from quintet.isonet_shape import Event, Handler, Message, PlainHandler, PlainMessage, Shape, View, Wanted
+from quintet.isonet_shape import Event, Handler, LossCause, Lost, Message, PlainHandler, PlainMessage, Shape, View, Wanted
 from quintet.witness import Witness, check
 from quintet.variables import Variable
 
@@ -56,9 +56,8 @@ class Member:
 
     @property
     def view(self) -> View:
-        """The present view: which members are left. Raises Closed."""
-        number, members = self.native.view
-        return View(number, tuple(members))
+        """The present view: which members are left, who was lost with it and for what, and who has come back. Raises Closed."""
+        return View.told(*self.native.view)
 
     @property
     def closed(self) -> bool:
@@ -313,5 +312,5 @@ def _leave_all() -> None:
 atexit.register(_leave_all)
 
 __all__ = [
-    "Event", "HandlersIsochron", "Isochron", "Isochrons", "Isonet", "Message", "Place", "PlainMessage", "Read", "Variable", "View", "Witness", "check", "handler_number",
+    "Event", "HandlersIsochron", "Isochron", "Isochrons", "Isonet", "LossCause", "Lost", "Message", "Place", "PlainMessage", "Read", "Variable", "View", "Witness", "check", "handler_number",
 ]  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Optional
+from typing import Any, Literal, NamedTuple, Optional
 
 from quintet import _native
 from quintet.errors import BadValue, Code
@@ -16,11 +16,31 @@ Handler = Optional[Callable[["Message"], object]]
 PlainHandler = Callable[["PlainMessage"], object]
 
 
+LossCause = Literal["missed elsewhere", "gone", "misbehaved"]
+"""For what a member was lost: others miss it, and this one did not; it has ended, or cannot be reached from here; it broke the protocol, and was cut off here."""
+
+
+class Lost(NamedTuple):
+    """A member that was lost to its isonet, and for what, as far as it is known here."""
+
+    member: int
+    cause: LossCause
+
+
 class View(NamedTuple):
     """A view of an isonet. The first is 1; some numbers are left out."""
 
     number: int
     members: tuple[int, ...]
+    lost: tuple[Lost, ...] = ()
+    """Members of the view before that are not in it, or not as the process that they were then, ascending."""
+    back: tuple[int, ...] = ()
+    """Those of its members that have come back with it, ascending."""
+
+    @classmethod
+    def told(cls, number: int, members: list[int], lost: list[tuple[int, LossCause]], back: list[int]) -> View:
+        """A view from what the native half tells of it."""
+        return cls(number, tuple(members), tuple(Lost(*one) for one in lost), tuple(back))
 
 
 class _Sending:
@@ -157,10 +177,6 @@ def _check_handler(name: int | str, function: object) -> None:
         raise BadValue(Code.BadValue, f"handler {name!r} cannot be called")
 
 
-def _tell(told: Callable[[View], object], view: View) -> None:
-    told(view)
-
-
 @dataclass
 class Wanted:
     """What is said of an isonet before it is joined."""
@@ -205,10 +221,16 @@ class Wanted:
         return self.shape.plain_functions
 
     @property
-    def on_view(self) -> Callable[[int, list[int]], None] | None:
-        """What is called with the number and the members of each view that begins."""
+    def on_view(self) -> Callable[..., None] | None:
+        """What is called with the parts of each view that begins, as `View.told` takes them."""
         told = self.told_of_views
-        return None if told is None else lambda number, members: _tell(told, View(number, tuple(members)))
+        if told is None:
+            return None
+
+        def tell(*parts: Any) -> None:
+            told(View.told(*parts))
+
+        return tell
 
     def join(self) -> _native.Isonet:
         """Joins: waits for the others."""

@@ -25,7 +25,7 @@ use quintet_wire::{DecodeError, Reader, Sink};
 use std::collections::BTreeMap;
 
 /// The version of the layout. Recordings from before there was one begin with the cluster, as a rule 0.
-pub const CONFIG_VERSION: u16 = 6;
+pub const CONFIG_VERSION: u16 = 7;
 
 /// The longest part of a service.
 const MAX_PART_BYTES: usize = 64 * 1024;

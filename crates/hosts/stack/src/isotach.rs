@@ -4,13 +4,12 @@ use crate::config::StackConfig;
 use crate::service::Service;
 use crate::stacks::{Stack, node};
 use quintet_contract::{Address, Kind, NodeId, Protocol};
-use quintet_isotach::limits::MAX_TOPOLOGY_BYTES;
-use quintet_isotach::{Delivery, Isonet, Member, NodeConfig, Shape, Topology, Variable, View, codec};
+use quintet_isotach::{Isonet, Member, NodeConfig, Topology, View, codec};
 use quintet_messaging::Class;
 use quintet_session::Placed;
 use quintet_wire::registry::{ISOTACH, PORT_CALLERS, PORT_ISOTACH, PORT_LINKS};
 use quintet_wire::{DecodeError, Reader, Sink};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A member of an isonet, behind sessions and messaging, under this name in recordings.
@@ -94,7 +93,7 @@ fn encode(config: &StackConfig, to: &mut Vec<u8>) {
     to.u32(isotach.view.0);
     to.u64(isotach.joins.unwrap_or_default());
     to.u8(u8::from(isotach.keeps_witness));
-    encode_isonet(&isotach.isonet, to);
+    codec::write_isonet(&isotach.isonet, to);
 }
 
 fn decode(config: &mut StackConfig, reader: &mut Reader<'_>) -> Result<(), DecodeError> {
@@ -104,7 +103,7 @@ fn decode(config: &mut StackConfig, reader: &mut Reader<'_>) -> Result<(), Decod
     }
     let (me, view, life) = (NodeId(reader.u16()?), View(reader.u32()?), reader.u64()?);
     let keeps_witness = reader.flag("whether a witness is kept")?;
-    let isonet = decode_isonet(reader)?;
+    let isonet = Arc::new(codec::read_isonet(reader)?);
     if isonet.topology().switch_of(me).is_none() {
         return Err(reader.invalid("member of an isonet", me.0, 2));
     }
@@ -113,41 +112,11 @@ fn decode(config: &mut StackConfig, reader: &mut Reader<'_>) -> Result<(), Decod
     Ok(())
 }
 
-/// Delivery u8 (0: safe), the topology as text, n u16 and n of: variable u32, bytes u16, copies u16 and as many nodes u16, ascending.
-fn encode_isonet(isonet: &Isonet, to: &mut Vec<u8>) {
-    to.u8(u8::from(isonet.delivery() == Delivery::Agreed));
-    to.counted(isonet.topology().to_text().as_bytes());
-    let count = |number: usize| u16::try_from(number).expect("a part is no longer than it may be");
-    to.u16(count(isonet.variables().count()));
-    for (Variable(number), shape) in isonet.variables() {
-        to.u32(number);
-        to.u16(count(shape.bytes));
-        to.u16(count(shape.copies.len()));
-        shape.copies.iter().for_each(|node| to.u16(node.0));
-    }
-}
-
-fn decode_isonet(reader: &mut Reader<'_>) -> Result<Arc<Isonet>, DecodeError> {
-    let delivery = if reader.flag("delivery of an isonet")? { Delivery::Agreed } else { Delivery::Safe };
-    let text = reader.text("length of a topology", MAX_TOPOLOGY_BYTES)?;
-    let topology = Topology::parse(text).map_err(|_| reader.invalid("topology", 0u64, text.len()))?;
-    let mut variables = BTreeMap::new();
-    for _ in 0..reader.u16()? {
-        let (variable, bytes) = (Variable(reader.u32()?), usize::from(reader.u16()?));
-        let copies = (0..reader.u16()?).map(|_| reader.u16().map(NodeId));
-        let copies: BTreeSet<NodeId> = copies.collect::<Result<_, _>>()?;
-        if variables.insert(variable, Shape { bytes, copies }).is_some() {
-            return Err(reader.invalid("variable that comes twice", variable.0, 0));
-        }
-    }
-    let isonet = Isonet::new(topology, variables).map_err(|_| reader.invalid("variables", 0u64, 0))?;
-    Ok(Arc::new(isonet.with_delivery(delivery)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use quintet_contract::Incarnation;
+    use quintet_isotach::{Delivery, Shape, Variable};
 
     fn member() -> StackConfig {
         let topology = Topology::lan(NodeId(0), &[NodeId(0), NodeId(1), NodeId(2)]).expect("it has nodes");

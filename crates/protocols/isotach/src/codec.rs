@@ -47,6 +47,7 @@ mod agree;
 mod calls;
 mod cut;
 mod entries;
+mod isonet;
 mod members;
 mod operations;
 #[cfg(test)]
@@ -61,6 +62,7 @@ pub use cut::{Cut, CutStep, Farewell};
 pub use entries::{Announced, Executed, Ordered, Token};
 pub(crate) use entries::{Batch, write_announced, write_entry, write_marker};
 pub use entries::{read_announcements, read_markers, read_received, read_token};
+pub use isonet::{read_isonet, write_isonet};
 pub use members::NextMembers;
 pub(crate) use operations::write_operations;
 pub use operations::{Part, read_operations};

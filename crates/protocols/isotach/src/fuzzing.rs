@@ -11,7 +11,7 @@ use crate::codec::{
 };
 use crate::{
     Isonet, Joined, ManagerConfig, Member, Members, Newcomers, Node, NodeConfig, Operation, Pulse, Rank,
-    ReadValue, Shape, TokenManager, Topology, Variable, View,
+    ReadValue, Shape, Testimony, TokenManager, Topology, Variable, View,
 };
 use quintet_contract::{
     Address, Bytes, DownCause, Effect, Effects, Frame, Input, Kind, NodeId, PeerChange, Protocol, Time, Token,
@@ -45,6 +45,9 @@ pub fn decode(bytes: &[u8]) {
     let _ = codec::read_received(bytes);
     let _ = codec::read_markers(bytes);
     let _ = codec::read_token(bytes);
+    if let Ok(testimony) = Testimony::from_bytes(bytes) {
+        assert_eq!(Testimony::from_bytes(&testimony.to_bytes()), Ok(testimony));
+    }
     if let Ok(text) = core::str::from_utf8(bytes)
         && let Ok(topology) = Topology::parse(text)
     {

@@ -5,7 +5,10 @@ use crate::codec::{
     Halted, MARKERS, NextMembers, NextView, Ordered, PART, PLAIN, Part, Plain, ProgramState, Refusal, SUBMIT,
     Transfer, TransferStep,
 };
-use crate::{Joined, Members, Operation, Pulse, Rank, ReadValue, Stamp, Topology, Variable, View};
+use crate::{
+    Isonet, Joined, Members, Operation, Place, Pulse, Rank, ReadValue, Shape, Stamp, Testimony, Topology,
+    Variable, View, Witnessed,
+};
 use quintet_contract::{Bytes, NodeId};
 use quintet_wire::encode_to_vec;
 
@@ -90,7 +93,25 @@ pub fn seeds() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// Inputs of [`decode`](super::decode): a body of each kind, and a topology.
+/// What a node says of itself.
+fn testimony() -> Testimony {
+    let topology = Topology::lan(NodeId(0), &[NodeId(0), NodeId(1)]).expect("it has nodes");
+    let shape = Shape { bytes: 2, copies: [NodeId(0), NodeId(1)].into() };
+    let isonet = Isonet::new(topology, [(Variable(1), shape)].into()).expect("it can be shared");
+    let stamp = Stamp { view: View(1), pulse: Pulse(7), sender: NodeId(1), rank: Rank(9) };
+    let (place, rank) = (Place { stamp, behind: 0 }, Rank(9));
+    let (operations, reads) = (vec![Operation::Read(Variable(1))], vec![(Variable(1), ReadValue::Aborted)]);
+    let said = vec![
+        Witnessed::Submitted { rank, operations: operations.clone(), after: place },
+        Witnessed::Received { sender: NodeId(0), rank, operations },
+        Witnessed::Executed { place, sender: NodeId(0), rank },
+        Witnessed::Lost { rank },
+        Witnessed::Completed { place, rank, reads: reads.into() },
+    ];
+    Testimony { node: NodeId(1), views: [(View(1), isonet.into())].into(), said }
+}
+
+/// Inputs of [`decode`](super::decode): a body of each kind, a topology, and what a node says of itself.
 #[must_use]
 pub fn bodies() -> Vec<(&'static str, Vec<u8>)> {
     let value = || Bytes::from_static(b"so");
@@ -102,7 +123,7 @@ pub fn bodies() -> Vec<(&'static str, Vec<u8>)> {
         Operation::Assign(Variable(2), value()),
     ];
     let stamp = Stamp { view: View(1), pulse: Pulse(7), sender: NodeId(2), rank: Rank(9) };
-    let place = crate::Place { stamp, behind: 1 };
+    let place = Place { stamp, behind: 1 };
     let (rank, values) = (Rank(9), vec![ReadValue::Value(value()), ReadValue::Aborted, ReadValue::Lost]);
     let halt = crate::Halt { node: NodeId(3), cause: crate::HaltCause::Misbehaved };
     let cut = |step| encode_to_vec(&Cut { view: View(1), next: View(2), step });
@@ -147,6 +168,7 @@ pub fn bodies() -> Vec<(&'static str, Vec<u8>)> {
         ("markers", [&view[..], &marker].concat()),
         ("token", [&view[..], &7u64.to_le_bytes(), &[1], &marker, &receivers].concat()),
         ("topology", topology.as_bytes().to_vec()),
+        ("testimony", testimony().to_bytes()),
         ("suspects", agree(AgreeStep::Suspects(vec![NodeId(1), NodeId(2)]))),
         ("promise", agree(AgreeStep::Promise { ballot, accepted: Some((ballot, left.clone())) })),
         ("accept", agree(AgreeStep::Accept(ballot, left.clone()))),

@@ -3,17 +3,16 @@
 //! ```text
 //!   form     u8, 1
 //!   node     u16
-//!   views    u32, and each: number u32, delivery u8, topology counted,
-//!            variables u32, and each: number u32, bytes u32, copies u16, and each u16
+//!   views    u32, ascending, and each: number u32, the isonet
 //!   said     to the end: kind u8, and what it says
 //! ```
 
 use super::Witnessed;
-use crate::codec::{ReadValue, Values, read_operations, read_values, write_operations};
-use crate::isonet::{Delivery, Isonet, Shape, Variable};
-use crate::limits::MAX_TOPOLOGY_BYTES;
+use crate::codec::{
+    ReadValue, Values, read_isonet, read_operations, read_values, write_isonet, write_operations,
+};
+use crate::isonet::{Isonet, Variable};
 use crate::logical_time::{Place, Rank, View};
-use crate::topology::Topology;
 use quintet_contract::NodeId;
 use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink, encode_to_vec};
 use std::collections::BTreeMap;
@@ -53,7 +52,7 @@ impl Encode for Testimony {
     fn encode(&self, sink: &mut impl Sink) {
         sink.u8(FORM);
         sink.u16(self.node.0);
-        sink.u32(count(self.views.len()));
+        sink.u32(u32::try_from(self.views.len()).expect("views have numbers of 32 bits"));
         for (view, isonet) in &self.views {
             sink.u32(view.0);
             write_isonet(isonet, sink);
@@ -72,6 +71,9 @@ impl Decode<'_> for Testimony {
         let mut views = BTreeMap::new();
         for _ in 0..reader.u32()? {
             let view = View(reader.u32()?);
+            if views.last_key_value().is_some_and(|(last, _)| *last >= view) {
+                return Err(reader.invalid("view behind a later one", view.0, 4));
+            }
             views.insert(view, Arc::new(read_isonet(reader)?));
         }
         let mut said = Vec::new();
@@ -80,45 +82,6 @@ impl Decode<'_> for Testimony {
         }
         Ok(Testimony { node, views, said })
     }
-}
-
-fn count(items: usize) -> u32 {
-    u32::try_from(items).expect("there are fewer views, and variables have numbers of 32 bits")
-}
-
-fn write_isonet(isonet: &Isonet, sink: &mut impl Sink) {
-    sink.u8(match isonet.delivery() {
-        Delivery::Safe => 0,
-        Delivery::Agreed => 1,
-    });
-    sink.counted(isonet.topology().to_text().as_bytes());
-    sink.u32(count(isonet.variables().count()));
-    for (variable, Shape { bytes, copies }) in isonet.variables() {
-        sink.u32(variable.0);
-        sink.u32(count(*bytes));
-        sink.u16(u16::try_from(copies.len()).expect("a topology has fewer nodes"));
-        copies.iter().for_each(|node| sink.u16(node.0));
-    }
-}
-
-fn read_isonet(reader: &mut Reader<'_>) -> Result<Isonet, DecodeError> {
-    let delivery = match reader.u8()? {
-        0 => Delivery::Safe,
-        1 => Delivery::Agreed,
-        other => return Err(reader.invalid("delivery", other, 1)),
-    };
-    let text = reader.counted("length of a topology", MAX_TOPOLOGY_BYTES)?;
-    let topology = core::str::from_utf8(text).ok().and_then(|text| Topology::parse(text).ok());
-    let topology = topology.ok_or_else(|| reader.invalid("topology", count(text.len()), text.len()))?;
-    let mut variables = BTreeMap::new();
-    for _ in 0..reader.u32()? {
-        let variable = Variable(reader.u32()?);
-        let bytes = reader.u32()? as usize;
-        let copies = (0..reader.u16()?).map(|_| reader.u16().map(NodeId)).collect::<Result<_, _>>()?;
-        variables.insert(variable, Shape { bytes, copies });
-    }
-    let isonet = Isonet::new(topology, variables);
-    Ok(isonet.map_err(|_| reader.invalid("variable that cannot be", 0u8, 0))?.with_delivery(delivery))
 }
 
 impl Encode for Witnessed {
@@ -189,7 +152,9 @@ impl Decode<'_> for Witnessed {
 mod tests {
     use super::*;
     use crate::isochron::Operation;
+    use crate::isonet::{Delivery, Shape};
     use crate::logical_time::{Pulse, Stamp};
+    use crate::topology::Topology;
     use quintet_contract::Bytes;
 
     fn testimony() -> Testimony {

@@ -119,7 +119,7 @@ impl Broker {
         self.tell_awaiting(&Place { rank: None, ..place.clone() }, out);
         if place.rank.is_some() {
             self.tell_awaiting(&place, out);
-            self.serve_all(now, [place.name], out);
+            self.serve_all(now, &place, out);
         }
     }
 
@@ -283,16 +283,16 @@ impl Broker {
         if !self.peers.get_mut(from).is_some_and(|peer| peer.handlers.remove(&handler)) {
             return self.refuse(from, token, Reason::BadRequest, "this process has no such handler", out);
         }
-        let name = self.registry.get(handler).map(|handler| Arc::clone(&handler.place.name));
+        let place = self.registry.get(handler).map(|handler| handler.place.clone());
         self.remove(handler, out);
         self.answer(from, token, Answer::Done, out);
-        self.serve_all(now, name, out);
+        place.filter(|place| place.rank.is_some()).iter().for_each(|place| self.serve_all(now, place, out));
     }
 
-    /// What waits may be for others now, although they are idle: whose a rank is has changed, or a link was gone before that was told.
-    fn serve_all(&mut self, now: Time, names: impl IntoIterator<Item = Arc<str>>, out: &mut dyn Outbox) {
-        let others: Vec<u64> = names.into_iter().flat_map(|name| self.registry.of_name(&name)).collect();
-        others.into_iter().for_each(|handler| self.serve(now, handler, out));
+    /// What waits may be for these now, although they are idle: whose a rank is has changed, or a link was gone before that was told.
+    fn serve_all(&mut self, now: Time, place: &Place, out: &mut dyn Outbox) {
+        let handlers = self.registry.at(place).into_iter();
+        handlers.for_each(|handler| self.serve(now, handler, out));
     }
 
     /// A handler is gone, and those who waited for it are told.
@@ -347,7 +347,9 @@ impl Broker {
         for number in given {
             self.fail(number, Reason::Died, "the process that handled the call has ended", out);
         }
-        self.serve_all(now, names, out);
+        for name in names {
+            self.serve_all(now, &Place { name, rank: None }, out);
+        }
     }
 
     fn expire(&mut self, now: Time, out: &mut dyn Outbox) {

@@ -39,7 +39,7 @@ pub(super) struct Registry {
 
 impl Group {
     /// Those that may take what is for this rank.
-    fn at(&self, rank: Option<u32>) -> impl Iterator<Item = u64> {
+    fn at(&self, rank: Option<u32>) -> impl DoubleEndedIterator<Item = u64> {
         let all = match rank {
             None => self.handlers.range(..),
             Some(_) => self.handlers.range((rank, 0)..=(rank, u64::MAX)),
@@ -79,9 +79,9 @@ impl Registry {
         self.handlers.get(&handler)
     }
 
-    /// The handlers of a name.
-    pub(super) fn of_name(&self, name: &str) -> Vec<u64> {
-        self.groups.get(name).map_or_else(Vec::new, |group| group.at(None).collect())
+    /// The handlers at a place.
+    pub(super) fn at(&self, place: &Place) -> Vec<u64> {
+        self.groups.get(&place.name).map_or_else(Vec::new, |group| group.at(place.rank).collect())
     }
 
     /// What the handlers of a name take, if there are any.
@@ -145,22 +145,20 @@ impl Registry {
         (!handler.asks.is_empty() && handler.given < at_once).then_some(handler)
     }
 
-    /// Whether calls to the handler's rank are for its process: for the newest there. That took the place of an earlier one, of which it may not be known yet that it has ended.
-    fn has_its_rank(&self, handler: &Handler) -> bool {
-        let newest =
-            self.groups.get(&handler.place.name).and_then(|group| group.at(handler.place.rank).last());
-        newest
-            .and_then(|number| self.handlers.get(&number))
-            .is_some_and(|newest| newest.owner == handler.owner)
+    /// Whose a rank is: the newest process there took the place of an earlier one, of which it may not be known yet that it has ended.
+    fn owner_of(&self, group: &Group, rank: u32) -> Option<Address> {
+        let newest = group.at(Some(rank)).next_back()?;
+        self.handlers.get(&newest).map(|handler| handler.owner)
     }
 
     /// The handler at a place that has waited longest for a call and may take one. Linear in the handlers there.
     pub(super) fn idlest(&self, place: &Place) -> Option<u64> {
         let group = self.groups.get(&place.name)?;
+        let owner = place.rank.and_then(|rank| self.owner_of(group, rank));
         let able = group.at(place.rank).filter_map(|number| {
-            let handler = self.can_take(number)?;
-            let is_for_it = place.rank.is_none() || self.has_its_rank(handler);
-            is_for_it.then_some((handler.asks.front()?.0, number))
+            let handler =
+                self.can_take(number).filter(|handler| owner.is_none_or(|owner| owner == handler.owner))?;
+            Some((handler.asks.front()?.0, number))
         });
         able.min().map(|(_, number)| number)
     }
@@ -168,10 +166,10 @@ impl Registry {
     /// The oldest call that a handler may take now.
     pub(super) fn oldest_for(&self, number: u64) -> Option<u64> {
         let handler = self.can_take(number)?;
-        let waiting = &self.groups.get(&handler.place.name)?.waiting;
-        let oldest = |rank: Option<u32>| waiting.get(&rank).and_then(BTreeSet::first).copied();
-        let of_rank = handler.place.rank.and_then(|rank| oldest(Some(rank)));
-        [oldest(None), of_rank.filter(|_| self.has_its_rank(handler))].into_iter().flatten().min()
+        let group = self.groups.get(&handler.place.name)?;
+        let oldest = |rank: Option<u32>| group.waiting.get(&rank).and_then(BTreeSet::first).copied();
+        let rank = handler.place.rank.filter(|rank| self.owner_of(group, *rank) == Some(handler.owner));
+        [oldest(None), rank.and_then(|rank| oldest(Some(rank)))].into_iter().flatten().min()
     }
 
     /// The token of the request for a call that is to be answered next.

@@ -162,7 +162,7 @@ impl StackConfig {
             keep_alive,
             silence_limit,
             resume_window,
-            // Those who are left wait for who is silent, as long as it is.
+            // All others of an isonet stand still until one that is silent is given up.
             resumes_silent: self.isotach.is_none(),
             peers: self.links.keys().chain(asked).map(peer).collect(),
             others: Some(PeerConfig { initiate: false, reliability: Reliability::ByLink }),

@@ -1,5 +1,6 @@
 //! What isochrons are refused for, as errors.
 
+use super::views::Views;
 use crate::{Cause, Code, Error, IsonetCause, Limit, PeerGone, Size};
 use quintet_isotach::{Halt, HaltCause, Misuse, Refusal};
 
@@ -11,8 +12,8 @@ pub(super) fn of_misuse(misuse: &Misuse) -> Error {
     }
 }
 
-/// Why an isochron is not executed.
-pub(super) fn of_refusal(refusal: &Refusal) -> Error {
+/// Why an isochron is not executed. `views` says what another view is.
+pub(super) fn of_refusal(refusal: &Refusal, views: &Views) -> Error {
     match refusal {
         Refusal::Misuse(text) => Error::new(Code::BadValue, text.clone()),
         Refusal::Busy => Error::new(Code::Busy, refusal.to_string()),
@@ -23,7 +24,13 @@ pub(super) fn of_refusal(refusal: &Refusal) -> Error {
             );
             Error::new(Cause::Isonet(IsonetCause::Minority), text)
         }
-        Refusal::ViewChanged(view) => view_changed(&format_args!("view {}", view.0)),
+        Refusal::ViewChanged(view) => {
+            let text = format!(
+                "{} began before the isochron was executed, which nobody in it has done: begin it again",
+                views.look_at(*view)
+            );
+            Error::new(Cause::Isonet(IsonetCause::ViewChanged), text)
+        }
         Refusal::LeftBehind(view) => {
             let text = format!(
                 "the others went on to view {} without this member, which they could not reach, or which broke the protocol: it has stopped; start it anew",
@@ -33,13 +40,6 @@ pub(super) fn of_refusal(refusal: &Refusal) -> Error {
         }
         Refusal::LacksPart { .. } => Error::new(Cause::Isonet(IsonetCause::LacksPart), refusal.to_string()),
     }
-}
-
-/// What began in place of an isochron's view, before it was executed.
-pub(super) fn view_changed(view: &dyn core::fmt::Display) -> Error {
-    let text =
-        format!("{view} began before the isochron was executed, which nobody in it has done: begin it again");
-    Error::new(Cause::Isonet(IsonetCause::ViewChanged), text)
 }
 
 /// Why a view has stopped.

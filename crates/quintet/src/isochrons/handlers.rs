@@ -114,10 +114,9 @@ impl Callers {
     /// The next view is agreed on.
     fn agreed(&self, NextMembers { next, newcomers }: NextMembers<'_>) {
         let topology = Topology::parse(next.topology).expect("this member's own node has written it");
-        let back =
-            newcomers.iter().filter(|(node, joined)| joined.view == next.view && **node != self.core.me);
-        self.redials.follow(back.map(|(node, _)| *node), &self.core.node);
         self.core.note_view(next.view, topology, newcomers);
+        let back = self.core.views.look_at(next.view).back.into_iter().map(NodeId);
+        self.redials.follow(back.filter(|member| *member != self.core.me), &self.core.node);
     }
 
     /// Somebody comes back with this view, with the state that this program has now.

@@ -1,6 +1,6 @@
 //! The views of an isonet as one member sees them.
 
-use super::error::{of_refusal, view_changed};
+use super::error::of_refusal;
 use super::host::Core;
 use crate::Error;
 use core::fmt;
@@ -202,9 +202,6 @@ impl Core {
 
     /// Why something is not executed, by whose doing where that is known.
     pub(super) fn refusal(&self, refusal: &Refusal) -> Error {
-        match refusal {
-            Refusal::ViewChanged(view) => view_changed(&self.views.look_at(*view)),
-            _ => of_refusal(refusal),
-        }
+        of_refusal(refusal, &self.views)
     }
 }

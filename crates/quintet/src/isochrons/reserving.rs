@@ -4,7 +4,7 @@ use super::error::would_wait_for_itself;
 use super::host::Core;
 use super::isochron::{Executed, Isochron, PendingIsochron};
 use super::maker::IsochronMaker;
-use super::outcome::Outcome;
+use super::promise::Promise;
 use crate::{Bytes, Cause, Code, Error, IsonetCause, NoValue};
 use quintet_isotach::{Place, Variable};
 use std::sync::Arc;
@@ -24,8 +24,8 @@ impl IsochronMaker {
         }
         // What cannot be is refused before anybody waits for it.
         compose(&self.core, variables)?.abandon();
-        let (core, outcome) = (Arc::clone(&self.core), Arc::new(Outcome::awaited()));
-        let shared = Arc::new(Shared { core, variables: variables.to_vec(), outcome });
+        let (core, promise) = (Arc::clone(&self.core), Arc::new(Promise::awaited()));
+        let shared = Arc::new(Shared { core, variables: variables.to_vec(), promise });
         let on_its_turn = Arc::clone(&shared);
         self.core.turns.take(variables, Box::new(move || on_its_turn.begin()));
         Ok(Reserving { shared })
@@ -66,13 +66,13 @@ fn in_any_view(
 struct Shared {
     core: Arc<Core>,
     variables: Vec<Variable>,
-    outcome: Arc<Outcome<Result<Executed, Error>>>,
+    promise: Arc<Promise<Result<Executed, Error>>>,
 }
 
 impl Shared {
     /// Its turn has come.
     fn begin(self: Arc<Self>) {
-        if self.outcome.is_unwanted() {
+        if self.promise.is_unwanted() {
             return self.give_up();
         }
         let beginning = Arc::clone(&self);
@@ -81,7 +81,7 @@ impl Shared {
             if executed.is_err() {
                 self.give_up();
             }
-            if let Some(Ok(executed)) = self.outcome.come(executed) {
+            if let Some(Ok(executed)) = self.promise.come(executed) {
                 self.restore(&executed.values);
             }
         });
@@ -140,14 +140,14 @@ pub struct Reserving {
 impl Reserving {
     /// The variables, once they are reserved, if they are within `limit`: given once; after that, `None`.
     pub fn wait(&mut self, limit: Duration) -> Option<Result<Reserved, Error>> {
-        let Shared { core, outcome, .. } = &*self.shared;
+        let Shared { core, promise, .. } = &*self.shared;
         if let Err(error) = core.board.check_process() {
             return Some(Err(error));
         }
-        if core.board.is_poller() && !outcome.is_here() {
+        if core.board.is_poller() && !promise.is_here() {
             return Some(Err(would_wait_for_itself()));
         }
-        let executed = outcome.wait(limit)?;
+        let executed = promise.wait(limit)?;
         Some(executed.map(|Executed { place, values }| {
             let shared = Some(Arc::clone(&self.shared));
             Reserved { shared, place, values }
@@ -169,14 +169,14 @@ impl Reserving {
     /// Whether [`wait`](Reserving::wait) would say at once, or has said.
     #[must_use]
     pub fn is_done(&self) -> bool {
-        self.shared.core.board.is_inherited() || self.shared.outcome.is_here()
+        self.shared.core.board.is_inherited() || self.shared.promise.is_here()
     }
 
     /// Calls back once [`is_done`](Reserving::is_done): now, or on the thread that brings it about. The callback hands over and returns.
     pub fn notify(&self, callback: Box<dyn FnOnce() + Send>) {
         match self.shared.core.board.is_inherited() {
             true => callback(),
-            false => self.shared.outcome.notify(callback),
+            false => self.shared.promise.notify(callback),
         }
     }
 }
@@ -184,7 +184,7 @@ impl Reserving {
 impl Drop for Reserving {
     fn drop(&mut self) {
         if !self.shared.core.board.is_inherited()
-            && let Some(Ok(executed)) = self.shared.outcome.renounce()
+            && let Some(Ok(executed)) = self.shared.promise.renounce()
         {
             self.shared.restore(&executed.values);
         }
@@ -221,10 +221,10 @@ impl Reserved {
         self.check(&values)?;
         let shared = self.shared.take().ok_or_else(|| Error::new(Code::Closed, "they have values"))?;
         shared.core.board.check_process()?;
-        let (core, outcome) = (Arc::clone(&shared.core), Arc::new(Outcome::awaited()));
-        let comes = Arc::clone(&outcome);
+        let (core, promise) = (Arc::clone(&shared.core), Arc::new(Promise::awaited()));
+        let comes = Arc::clone(&promise);
         shared.assign(values, move |done| drop(comes.come(done)));
-        Ok(PendingUpdate { core, outcome })
+        Ok(PendingUpdate { core, promise })
     }
 
     fn check(&self, values: &[Bytes]) -> Result<(), Error> {
@@ -263,7 +263,7 @@ impl Drop for Reserved {
 #[must_use = "whether variables have their values is known by waiting for it"]
 pub struct PendingUpdate {
     core: Arc<Core>,
-    outcome: Arc<Outcome<Result<Place, Error>>>,
+    promise: Arc<Promise<Result<Place, Error>>>,
 }
 
 impl PendingUpdate {
@@ -272,10 +272,10 @@ impl PendingUpdate {
         if let Err(error) = self.core.board.check_process() {
             return Some(Err(error));
         }
-        if self.core.board.is_poller() && !self.outcome.is_here() {
+        if self.core.board.is_poller() && !self.promise.is_here() {
             return Some(Err(would_wait_for_itself()));
         }
-        self.outcome.wait(limit)
+        self.promise.wait(limit)
     }
 
     /// The same, however long it takes.
@@ -293,14 +293,14 @@ impl PendingUpdate {
     /// Whether [`wait`](PendingUpdate::wait) would say at once, or has said.
     #[must_use]
     pub fn is_done(&self) -> bool {
-        self.core.board.is_inherited() || self.outcome.is_here()
+        self.core.board.is_inherited() || self.promise.is_here()
     }
 
     /// Calls back once [`is_done`](PendingUpdate::is_done): now, or on the thread that brings it about. The callback hands over and returns.
     pub fn notify(&self, callback: Box<dyn FnOnce() + Send>) {
         match self.core.board.is_inherited() {
             true => callback(),
-            false => self.outcome.notify(callback),
+            false => self.promise.notify(callback),
         }
     }
 }

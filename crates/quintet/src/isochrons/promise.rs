@@ -7,7 +7,7 @@ use std::time::Duration;
 type Callback = Box<dyn FnOnce() + Send>;
 
 /// Where it comes.
-pub(super) struct Outcome<T> {
+pub(super) struct Promise<T> {
     state: Mutex<State<T>>,
     changed: Condvar,
 }
@@ -26,10 +26,10 @@ enum Step<T> {
     Unwanted,
 }
 
-impl<T> Outcome<T> {
-    pub(super) fn awaited() -> Outcome<T> {
+impl<T> Promise<T> {
+    pub(super) fn awaited() -> Promise<T> {
         let state = State { step: Step::Awaited, told: Vec::new() };
-        Outcome { state: Mutex::new(state), changed: Condvar::new() }
+        Promise { state: Mutex::new(state), changed: Condvar::new() }
     }
 
     fn state(&self) -> MutexGuard<'_, State<T>> {
@@ -72,7 +72,7 @@ impl<T> Outcome<T> {
         matches!(self.state().step, Step::Unwanted)
     }
 
-    /// Whether [`wait`](Outcome::wait) would say at once.
+    /// Whether [`wait`](Promise::wait) would say at once.
     pub(super) fn is_here(&self) -> bool {
         !matches!(self.state().step, Step::Awaited)
     }

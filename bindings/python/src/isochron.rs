@@ -1,17 +1,15 @@
 //! One isochron: put together, begun, waited for.
 
-use crate::connection::{limit, wait_with_signals};
 use crate::error::{class_of, raise};
 use crate::fork::Maker;
 use crate::isonet::{Program, place_of};
-use crate::pending::calling;
 use crate::plain::PendingPlain;
 use crate::reserving::Reserving;
+use crate::under_way::UnderWay;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
-use quintet::{Bytes, Code, Error, Executed, IsochronMaker, NoValue, PendingIsochron as Begun, Variable};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use quintet::{Bytes, Code, Error, IsochronMaker, NoValue, Variable};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Makes isochrons of a member. What a handler is given keeps no isonet alive.
 #[pyclass(frozen, module = "quintet._native")]
@@ -33,16 +31,7 @@ pub(crate) struct Isochron {
 
 /// An isochron under way. Dropped, it goes on.
 #[pyclass(frozen, module = "quintet._native")]
-pub(crate) struct PendingIsochron {
-    program: Arc<Program>,
-    process: Maker,
-    state: Mutex<State>,
-}
-
-enum State {
-    UnderWay(Begun),
-    Done(Result<Executed, Error>),
-}
+pub(crate) struct PendingIsochron(UnderWay<quintet::PendingIsochron>);
 
 #[pymethods]
 impl Isochrons {
@@ -141,8 +130,7 @@ impl Isochron {
             return Err(raise(waits_in_a_handler()));
         }
         let begun = py.detach(|| isochron.begin()).map_err(|error| self.program.raise(error))?;
-        let (program, state) = (Arc::clone(&self.program), Mutex::new(State::UnderWay(begun)));
-        Ok(PendingIsochron { program, process: self.process, state })
+        Ok(PendingIsochron(UnderWay::new(&self.program, self.process, begun)))
     }
 
     /// Gives it up: nothing of it happens.
@@ -166,63 +154,17 @@ impl PendingIsochron {
     /// Its place and the values of its reads; for one that has none, the name of the error and its text. It may be asked for again.
     #[pyo3(signature = (timeout = None))]
     fn result<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyTuple>> {
-        let limit = limit(timeout)?;
-        let seen = wait_with_signals(py, limit, |slice| {
-            if let Err(error) = self.process.check() {
-                return Some(Err(error));
-            }
-            py.detach(|| self.look(slice))
-        })?;
-        let executed =
-            seen.ok_or_else(|| raise(self.goes_on()))?.map_err(|error| self.program.raise(error))?;
+        let executed = self.0.result(py, timeout)?;
         let values = values_of(py, &executed.values)?;
         PyTuple::new(py, [place_of(py, executed.place)?.into_any(), values.into_any()])
     }
 
-    /// Whether `result` would say at once.
     fn done(&self, py: Python<'_>) -> bool {
-        self.process.check().is_err() || py.detach(|| self.look(Duration::ZERO)).is_some()
+        self.0.done(py)
     }
 
-    /// Calls back once `done`: now, or on the thread that brings the answer. It must hand over and return.
     fn notify(&self, py: Python<'_>, callback: Py<PyAny>) {
-        let call = Box::new(calling(callback));
-        py.detach(|| match &*self.state() {
-            State::UnderWay(begun) if self.process.check().is_ok() => begun.notify(call),
-            _ => call(),
-        });
-    }
-}
-
-impl PendingIsochron {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn look(&self, slice: Duration) -> Option<Result<Executed, Error>> {
-        let mut state = self.state();
-        if let State::UnderWay(begun) = &mut *state {
-            let executed = begun.wait(slice)?;
-            *state = State::Done(executed);
-        }
-        match &*state {
-            State::Done(executed) => Some(executed.clone()),
-            State::UnderWay(_) => None,
-        }
-    }
-
-    fn goes_on(&self) -> Error {
-        let text = format!("the isochron goes on, and may be executed yet{}", self.program.held_up_by());
-        Error::new(Code::TimedOut, text)
-    }
-}
-
-/// Dropped, it goes on.
-impl Drop for PendingIsochron {
-    fn drop(&mut self) {
-        let over = State::Done(Err(over()));
-        let state = std::mem::replace(self.state.get_mut().unwrap_or_else(PoisonError::into_inner), over);
-        Python::attach(|py| self.process.let_go(py, state));
+        self.0.notify(py, callback);
     }
 }
 

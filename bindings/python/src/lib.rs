@@ -55,6 +55,7 @@ mod settings;
 mod simulate;
 mod space;
 mod status;
+mod under_way;
 mod value;
 mod watching;
 mod witness;

@@ -1,14 +1,14 @@
 //! Variables that get new values computed from what they have, with nobody in between: reserved, waited for, given values.
 
-use crate::connection::{limit, wait_with_signals};
 use crate::error::raise;
 use crate::fork::Maker;
 use crate::isochron::values_of;
 use crate::isonet::{Program, place_of};
 use crate::pending::calling;
+use crate::under_way::{UnderWay, wait};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
-use quintet::{Bytes, Code, Error, Place};
+use quintet::{Bytes, Code, Error};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -29,16 +29,7 @@ enum State {
 
 /// Variables that get new values. Dropped, it goes on.
 #[pyclass(frozen, module = "quintet._native")]
-pub(crate) struct PendingUpdate {
-    program: Arc<Program>,
-    process: Maker,
-    update: Mutex<Assigning>,
-}
-
-enum Assigning {
-    UnderWay(quintet::PendingUpdate),
-    Done(Result<Place, Error>),
-}
+pub(crate) struct PendingUpdate(UnderWay<quintet::PendingUpdate>);
 
 impl Reserving {
     pub(crate) fn of(program: &Arc<Program>, process: Maker, reserving: quintet::Reserving) -> Reserving {
@@ -68,14 +59,10 @@ impl Reserving {
     /// What the variables have, once they are reserved: bytes each, or the name of the error and its text.
     #[pyo3(signature = (timeout = None))]
     fn result<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyList>> {
-        let limit = limit(timeout)?;
-        let seen = wait_with_signals(py, limit, |slice| {
-            if let Err(error) = self.process.check() {
-                return Some(Err(error));
-            }
-            py.detach(|| self.look(slice))
+        let who = (&*self.program, self.process);
+        wait(py, who, timeout, "others have the variables so far, or have not answered", |slice| {
+            self.look(slice)
         })?;
-        seen.ok_or_else(|| raise(self.goes_on()))?.map_err(|error| self.program.raise(error))?;
         let values = py.detach(|| match &*self.state() {
             State::Reserved(reserved) => Some(reserved.values().to_vec()),
             _ => None,
@@ -110,8 +97,7 @@ impl Reserving {
             _ => Err(over()),
         };
         let update = py.detach(assign).map_err(|error| self.program.raise(error))?;
-        let update = Mutex::new(Assigning::UnderWay(update));
-        Ok(PendingUpdate { program: Arc::clone(&self.program), process: self.process, update })
+        Ok(PendingUpdate(UnderWay::new(&self.program, self.process, update)))
     }
 
     /// They keep what they have, unless they were given values.
@@ -120,14 +106,6 @@ impl Reserving {
         if self.process.is_this_process() {
             py.detach(|| drop(self.take()));
         }
-    }
-}
-
-impl Reserving {
-    fn goes_on(&self) -> Error {
-        let text =
-            format!("others have the variables so far, or have not answered{}", self.program.held_up_by());
-        Error::new(Code::TimedOut, text)
     }
 }
 
@@ -144,61 +122,15 @@ impl PendingUpdate {
     /// Where the values were given. It may be asked for again.
     #[pyo3(signature = (timeout = None))]
     fn result<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyTuple>> {
-        let limit = limit(timeout)?;
-        let seen = wait_with_signals(py, limit, |slice| {
-            if let Err(error) = self.process.check() {
-                return Some(Err(error));
-            }
-            py.detach(|| self.look(slice))
-        })?;
-        let place = seen.ok_or_else(|| raise(self.goes_on()))?.map_err(|error| self.program.raise(error))?;
-        place_of(py, place)
+        place_of(py, self.0.result(py, timeout)?)
     }
 
-    /// Whether `result` would say at once.
     fn done(&self, py: Python<'_>) -> bool {
-        self.process.check().is_err() || py.detach(|| self.look(Duration::ZERO)).is_some()
+        self.0.done(py)
     }
 
-    /// Calls back once `done`: now, or on the thread that brings it about. It must hand over and return.
     fn notify(&self, py: Python<'_>, callback: Py<PyAny>) {
-        let call = Box::new(calling(callback));
-        py.detach(|| match &*self.update() {
-            Assigning::UnderWay(update) if self.process.check().is_ok() => update.notify(call),
-            _ => call(),
-        });
-    }
-}
-
-impl PendingUpdate {
-    fn update(&self) -> MutexGuard<'_, Assigning> {
-        self.update.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn look(&self, slice: Duration) -> Option<Result<Place, Error>> {
-        let mut update = self.update();
-        if let Assigning::UnderWay(pending) = &mut *update {
-            let place = pending.wait(slice)?;
-            *update = Assigning::Done(place);
-        }
-        match &*update {
-            Assigning::Done(place) => Some(place.clone()),
-            Assigning::UnderWay(_) => None,
-        }
-    }
-
-    fn goes_on(&self) -> Error {
-        let text =
-            format!("the update goes on, and happens if this member does{}", self.program.held_up_by());
-        Error::new(Code::TimedOut, text)
-    }
-}
-
-impl Drop for PendingUpdate {
-    fn drop(&mut self) {
-        let update = self.update.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let update = std::mem::replace(update, Assigning::Done(Err(over())));
-        Python::attach(|py| self.process.let_go(py, update));
+        self.0.notify(py, callback);
     }
 }
 

@@ -106,7 +106,7 @@ fn testimony() -> Testimony {
         Witnessed::Received { sender: NodeId(0), rank, operations },
         Witnessed::Executed { place, sender: NodeId(0), rank },
         Witnessed::Lost { rank },
-        Witnessed::Completed { place, rank, reads: reads.into() },
+        Witnessed::Completed { place, rank, reads },
     ];
     Testimony { node: NodeId(1), views: [(View(1), isonet.into())].into(), said }
 }

@@ -5,9 +5,7 @@
 //! It is for processes of the same user on this machine; TCP is listened at on loopback only. Over "tls:HOST:PORT" it is for whoever has an
 //! identity of the same cluster (the setting cluster.identity). A server that runs by itself is the command `quintet serve`.
 
-use crate::boundary::{
-    Tagged, free, give, guarded, handle, misuse, null as null_pointer, place, text, texts, value,
-};
+use crate::boundary::{Tagged, free, give, guarded, handle, null as null_pointer, place, text, texts, value};
 use crate::error::quintet_status;
 use crate::lab::parsed;
 use crate::threads::without_signals;
@@ -15,8 +13,8 @@ use core::ffi::c_char;
 use core::mem::MaybeUninit;
 use core::ptr::{NonNull, null, null_mut};
 use quintet::{
-    ConnectConfig, Error, LinkAddress, Partitioning, Replication, ServeConfig, Server, SpaceAddress,
-    SpaceConfig, SpaceLog, SpacesConfig,
+    ConnectConfig, Error, LinkAddress, Partitioning, Replication, ServeConfig, Server, SpaceConfig, SpaceLog,
+    SpacesConfig,
 };
 use std::ffi::CString;
 use std::sync::{Mutex, PoisonError};
@@ -158,9 +156,7 @@ const EMPTY: quintet_server_settings = quintet_server_settings {
 fn started(address: Option<&str>, settings: &quintet_server_settings) -> Result<*mut quintet_server, Error> {
     let environment = ConnectConfig::from_environment()?;
     let config = config(settings, &environment)?;
-    let replica = config.replication.as_ref().and_then(Replication::place);
-    let own = replica.or_else(|| config.partitioning.as_ref().and_then(Partitioning::place));
-    let address = match (address, own) {
+    let address = match (address, config.place()) {
         (Some(address), _) => environment.identified(parsed(address)?)?,
         (None, Some(own)) => own.clone(),
         (None, None) => return Err(null_pointer("address")),
@@ -197,7 +193,7 @@ fn config(settings: &quintet_server_settings, environment: &ConnectConfig) -> Re
     };
     let replication = match replicas[..] {
         [] => None,
-        _ => Some(Replication::new(settings.number, identified(listed(&replicas)?)?)),
+        _ => Some(Replication::new(settings.number, identified(Replication::places(&replicas)?)?)),
     };
     let partitioning = match peers[..] {
         [] => None,
@@ -219,12 +215,4 @@ fn config(settings: &quintet_server_settings, environment: &ConnectConfig) -> Re
         partitioning,
         ..ServeConfig::default()
     })
-}
-
-/// Where replicas serve, as the address of their space names them.
-fn listed(replicas: &[&str]) -> Result<Vec<LinkAddress>, Error> {
-    match format!("quintet://{}", replicas.join(",")).parse()? {
-        SpaceAddress::Replicas(replicas) => Ok(replicas),
-        _ => Err(misuse("replicas: name where all of them serve: HOST:PORT, or tls:HOST:PORT")),
-    }
 }

@@ -6,8 +6,7 @@ use crate::lab::address_to_serve;
 use crate::settings::Settings;
 use pyo3::prelude::*;
 use quintet::{
-    Code, Error, LinkAddress, Partitioning, Replication, ServeConfig, SpaceAddress, SpaceConfig, SpaceLog,
-    SpacesConfig,
+    Code, Error, LinkAddress, Partitioning, Replication, ServeConfig, SpaceConfig, SpaceLog, SpacesConfig,
 };
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -48,13 +47,7 @@ impl Served {
             max_spaces: self.max_spaces.unwrap_or(all.max_spaces),
             max_bytes: self.max_spaces_bytes.unwrap_or(all.max_bytes),
         };
-        let replicas = self.replicas.map(|replicas| {
-            let text = format!("quintet://{}", replicas.join(","));
-            match text.parse().map_err(raise)? {
-                SpaceAddress::Replicas(replicas) => Ok(replicas),
-                _ => Err(bad("replicas: name where all of them serve: HOST:PORT, or tls:HOST:PORT")),
-            }
-        });
+        let replicas = self.replicas.map(|replicas| Replication::places(&replicas).map_err(raise));
         let peers = self.peers.map(|peers| peers.iter().map(|peer| parsed(peer)).collect());
         let numbered = |what, number, places: Option<PyResult<Vec<LinkAddress>>>| match (number, places) {
             (Some(number), Some(places)) => {
@@ -64,8 +57,7 @@ impl Served {
             (None, None) => Ok(None),
             _ => Err(bad(what)),
         };
-        let replication =
-            numbered("replica and replicas belong together", self.replica, replicas.transpose()?.map(Ok))?;
+        let replication = numbered("replica and replicas belong together", self.replica, replicas)?;
         let partitioning = numbered("manager and peers belong together", self.manager, peers)?;
         Ok(ServeConfig {
             cluster: self.cluster,
@@ -89,9 +81,7 @@ fn places(
     config: &ServeConfig,
     settings: &Settings,
 ) -> PyResult<Vec<LinkAddress>> {
-    let replica = config.replication.as_ref().and_then(Replication::place);
-    let own = replica.or_else(|| config.partitioning.as_ref().and_then(Partitioning::place));
-    match (addresses, own) {
+    match (addresses, config.place()) {
         ([], Some(own)) => Ok(vec![own.clone()]),
         ([], None) => Err(bad("name an address to serve at")),
         (named, _) => named.iter().map(|address| settings.identified(address_to_serve(address)?)).collect(),

@@ -74,6 +74,15 @@ const REACHED_FOR: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 /// Is told whom a space has refused.
 type RefusalSink = Arc<dyn Fn(&NotGranted) + Send + Sync>;
 
+impl ServeConfig {
+    /// Where this server serves among the replicas or the managers of its space; none if it is neither, or none of them.
+    #[must_use]
+    pub fn place(&self) -> Option<&LinkAddress> {
+        let replica = self.replication.as_ref().and_then(Replication::place);
+        replica.or_else(|| self.partitioning.as_ref().and_then(Partitioning::place))
+    }
+}
+
 /// Who may put what others run, and who is told of refusals.
 #[derive(Clone)]
 pub struct CodeWatch {

@@ -116,14 +116,15 @@ impl FromStr for SpaceAddress {
 /// # Errors
 /// `BadValue`: one of them is none.
 pub(crate) fn replicas(text: &str) -> Result<Vec<LinkAddress>, Error> {
-    let one = |place: &str| {
-        let has_kind = ["tcp:", "tls:", "unix:", "shm:"].iter().any(|kind| place.starts_with(kind));
-        let address = if has_kind { place.to_owned() } else { format!("tcp:{place}") };
-        let refused =
-            |error: AddressError| Error::new(Code::BadValue, format!("the replica {place:?}: {error}"));
-        address.parse().map_err(refused)
-    };
-    text.split(',').map(one).collect()
+    text.split(',').map(replica).collect()
+}
+
+/// Where one serves.
+pub(crate) fn replica(place: &str) -> Result<LinkAddress, Error> {
+    let has_kind = ["tcp:", "tls:", "unix:", "shm:"].iter().any(|kind| place.starts_with(kind));
+    let address = if has_kind { place.to_owned() } else { format!("tcp:{place}") };
+    let refused = |error: AddressError| Error::new(Code::BadValue, format!("the replica {place:?}: {error}"));
+    address.parse().map_err(refused)
 }
 
 impl SpaceAddress {

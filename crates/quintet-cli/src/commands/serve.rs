@@ -106,20 +106,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let replication = replication(arguments, &cluster.settings)?;
     let recorder = recorder(arguments.record.as_deref())?;
     let partitioning = partitioning(arguments, &cluster.settings)?;
-    let own_place = match (&replication, &partitioning) {
-        (Some(replication), _) => replication.place().cloned(),
-        (None, partitioning) => partitioning.as_ref().and_then(Partitioning::place).cloned(),
-    };
-    let listen = match own_place {
-        _ if !arguments.listen.is_empty() => arguments.listen.clone(),
-        Some(own) => vec![own],
-        None => vec![cluster.address_to_serve()?],
-    };
-    for address in &listen {
-        socket_folder::prepare(address, chosen)?;
-    }
-    let listen: Vec<LinkAddress> =
-        listen.into_iter().map(|address| identified(address, &cluster.settings)).collect::<Result<_, _>>()?;
     let link = LinkConfig::from_settings(&cluster.settings)?;
     let config = ServeConfig {
         cluster: cluster.number,
@@ -134,6 +120,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         partitioning,
         ..ServeConfig::default()
     };
+    let listen = match config.place() {
+        _ if !arguments.listen.is_empty() => arguments.listen.clone(),
+        Some(own) => vec![own.clone()],
+        None => vec![cluster.address_to_serve()?],
+    };
+    for address in &listen {
+        socket_folder::prepare(address, chosen)?;
+    }
+    let listen: Vec<LinkAddress> =
+        listen.into_iter().map(|address| identified(address, &cluster.settings)).collect::<Result<_, _>>()?;
     let server = Server::start_at(&listen, &config)?;
     let url = metrics.url();
     metrics.answer(vec![Part::space(server.meter())])?;

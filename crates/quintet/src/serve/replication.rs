@@ -1,6 +1,7 @@
 //! How a space is kept by several servers together.
 
 use crate::Error;
+use crate::space_address;
 use crate::space_log::SpaceLog;
 use crate::stack;
 use quintet_contract::{Address, Identity, Incarnation, NodeId};
@@ -33,6 +34,14 @@ impl Replication {
     #[must_use]
     pub fn new(replica: u8, replicas: Vec<LinkAddress>) -> Replication {
         Replication { replica, replicas, identities: Vec::new(), told: None }
+    }
+
+    /// Where replicas serve that are said as HOST:PORT, or with a kind of link in front.
+    ///
+    /// # Errors
+    /// [`Code::BadValue`]: one is no address.
+    pub fn places<S: AsRef<str>>(said: &[S]) -> Result<Vec<LinkAddress>, Error> {
+        said.iter().map(|place| space_address::replica(place.as_ref())).collect()
     }
 
     /// Where this one serves; none if it is none of them.

@@ -33,11 +33,7 @@ fn what_was_acknowledged_is_there_in_the_next_life() {
     held.acknowledge(&[tuple!["done", 1i64]]).expect("it is held");
     let kept = space.lease(&template!["task", ?i64], None).expect("there is one");
     server.stop().expect("it ends");
-    let told = Arc::<Mutex<Vec<LogNews>>>::default();
-    let sink = Arc::clone(&told);
-    let mut config = config(&log);
-    config.log.as_mut().expect("it has one").told =
-        Some(Arc::new(move |news| sink.lock().expect("no panic").push(news.clone())));
+    let (config, told) = told_of(&log);
     let server = Server::start(&socket, &config).expect("the log is read");
     assert!(matches!(told.lock().expect("no panic")[..], [LogNews::Open { life: 2, torn_bytes: 0, .. }]));
     let space = connect(&socket).space();
@@ -47,6 +43,15 @@ fn what_was_acknowledged_is_there_in_the_next_life() {
     assert_eq!(space.count(&template!["done", 2i64]).expect("it counts"), 1);
     assert_eq!(space.take(&template!["task", ?i64]).expect("there is one"), tuple!["task", 3i64]);
     server.stop().expect("it ends");
+}
+
+/// To serve from that log, and what is told of it.
+fn told_of(log: &Path) -> (ServeConfig, Arc<Mutex<Vec<LogNews>>>) {
+    let (mut config, told) = (config(log), Arc::<Mutex<Vec<LogNews>>>::default());
+    let sink = Arc::clone(&told);
+    config.log.as_mut().expect("it has one").told =
+        Some(Arc::new(move |news| sink.lock().expect("no panic").push(news.clone())));
+    (config, told)
 }
 
 #[test]
@@ -60,11 +65,7 @@ fn how_far_a_long_log_is_read_is_told_until_all_is() {
         space.out(tuple!["large", number, large.clone()]).expect("there is room");
     }
     server.stop().expect("it ends");
-    let told = Arc::<Mutex<Vec<LogNews>>>::default();
-    let sink = Arc::clone(&told);
-    let mut config = config(&log);
-    config.log.as_mut().expect("it has one").told =
-        Some(Arc::new(move |news| sink.lock().expect("no panic").push(news.clone())));
+    let (config, told) = told_of(&log);
     let server = Server::start(&socket, &config).expect("the log is read");
     let told = told.lock().expect("no panic");
     let (last, before) = told.split_last().expect("something is told");

@@ -60,6 +60,15 @@ pub enum TopologyError {
     },
 }
 
+impl TopologyError {
+    /// The line, from 1, of the text that [`Topology::parse`](super::Topology::parse) refused with this; none where it is no single one that is wrong. A message of
+    /// [`TopologyError::Line`] begins with it.
+    #[must_use]
+    pub fn line_in(&self, text: &str) -> Option<usize> {
+        super::text::line_of(text, self)
+    }
+}
+
 impl fmt::Display for TopologyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

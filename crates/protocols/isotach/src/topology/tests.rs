@@ -27,6 +27,25 @@ fn what_is_no_tree_of_named_switches_is_refused_and_says_why() {
 }
 
 #[test]
+fn the_line_that_is_wrong_is_known() {
+    let two = "# two\nswitch a at 0: 0 1\n\nswitch b at 2: 2\n";
+    for (text, line) in [
+        (two.to_owned(), Some(4)),
+        (format!("{two}wire a b\nwire b a\nwire a b"), Some(6)),
+        (format!("{two}wire a b # one\n  wire a b\nwire a b"), Some(6)),
+        (format!("{two}wire a b\nwire a c"), Some(6)),
+        (format!("{two}switch a at 7: 7"), Some(5)),
+        (format!("{two}switch c at 2: 7"), Some(5)),
+        (format!("{two}switch c at 7: 0"), Some(5)),
+        (format!("{two}swtich c at 7: 7"), Some(5)),
+        ("switch a at 0:".to_owned(), None),
+        ("#".repeat(MAX_TOPOLOGY_BYTES + 1), None),
+    ] {
+        assert_eq!(refused(&text).line_in(&text), line, "{text:.80}");
+    }
+}
+
+#[test]
 fn a_line_that_says_nothing_known_is_named() {
     for (line, problem) in [
         ("swtich a at 0: 0", "begins with neither"),

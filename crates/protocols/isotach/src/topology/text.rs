@@ -16,8 +16,7 @@ const RUN_NODES: usize = 3;
 pub(super) fn read(text: &str) -> Result<Described, TopologyError> {
     super::at_most("bytes of text", text.len(), MAX_TOPOLOGY_BYTES)?;
     let (mut switches, mut wires, mut room) = (Vec::new(), Vec::new(), MAX_NODES);
-    for (line, number) in text.lines().zip(1..) {
-        let said = line.split('#').next().unwrap_or("").trim();
+    for (number, said) in lines(text) {
         let problem = |problem: String| TopologyError::Line { number, problem };
         match said.split_once(char::is_whitespace) {
             None if said.is_empty() => {}
@@ -30,6 +29,40 @@ pub(super) fn read(text: &str) -> Result<Described, TopologyError> {
         super::at_most("wires", wires.len(), MAX_SWITCHES)?;
     }
     Ok((switches, wires))
+}
+
+/// The lines with their numbers, from 1, without comments.
+fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    (1..).zip(text.lines()).map(|(number, line)| (number, line.split('#').next().unwrap_or("").trim()))
+}
+
+/// The line in which a text that was refused goes wrong, if it is a single one.
+pub(super) fn line_of(text: &str, error: &TopologyError) -> Option<usize> {
+    if let TopologyError::Line { number, .. } = error {
+        return Some(*number);
+    }
+    let (switches, wires) = read(text).ok()?;
+    let of = |word: &str, index: usize| {
+        let mut those = lines(text).filter(|(_, said)| said.split_whitespace().next() == Some(word));
+        those.nth(index).map(|(number, _)| number)
+    };
+    let called = |name: &str, nth: usize| {
+        let mut those = switches.iter().zip(0..).filter(|(switch, _)| switch.name == name);
+        of("switch", those.nth(nth)?.1)
+    };
+    match error {
+        TopologyError::SwitchTwice { name } => called(name, 1),
+        TopologyError::ManagerTwice { switches: [_, other], .. }
+        | TopologyError::NodeTwice { switches: [_, other], .. }
+        | TopologyError::Apart { switches: [_, other] } => called(other, 0),
+        TopologyError::Cycle { .. } | TopologyError::NoSuchSwitch { .. } => {
+            // With each wire more it stays refused, once it is.
+            let counts: Vec<usize> = (0..=wires.len()).collect();
+            let fine = counts.partition_point(|count| super::join(&switches, &wires[..*count]).is_ok());
+            of("wire", fine.checked_sub(1)?)
+        }
+        TopologyError::NoNode | TopologyError::TooMany { .. } | TopologyError::Line { .. } => None,
+    }
 }
 
 /// A switch, with as many nodes as there is room for: a few bytes may name very many.

@@ -9,12 +9,14 @@
 //! | `parameters.rs` | [`PARAMETERS`]: each with where it is from |
 //! | `program.rs` | what hosts do; [`Way`]: how a message goes |
 //! | `bed.rs` | hosts, switches, token managers and links of a run |
+//! | `bed/layers.rs` | what is between these and their links |
 //! | `measure.rs` | single experiments of the study |
 //! | `published.rs` | what is printed |
 //! | `cells.rs` | each printed value, and what the simulation has for it; findings |
 //! | `study.rs` | [`Simulated`]: every figure and cell; read this first |
 //! | `beyond.rs` | more switches, a slow node, links that vary |
 //! | `beyond/sizes.rs` | 16 to 10,000 hosts: latency and tokens against distance and receivers |
+//! | `network.rs` | [`network::Network`]: isochrons on a topology of anybody's |
 //! | `figure.rs` | [`Figure`]: lines, and how a terminal shows them |
 //! | `report.rs` | all as text, page and objects |
 //! | `live.rs` | [`live::Live`]: the experiments on a machine of today |
@@ -25,6 +27,7 @@ mod cells;
 mod figure;
 pub mod live;
 mod measure;
+pub mod network;
 mod parameters;
 mod program;
 mod published;

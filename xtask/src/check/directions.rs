@@ -136,7 +136,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "model",
         ],
     ),
-    ("reproduce", &["contract", "wire", "isotach", "simulate"]),
+    ("reproduce", &["contract", "wire", "session", "isotach", "simulate"]),
     ("clinda", &[]),
     (
         "cli",

@@ -2,11 +2,13 @@
 
 mod sizes;
 
-use super::bed::{Bed, Machines, Plan};
+pub(super) use sizes::draw;
+
+use super::bed::{Bed, Machines, Plan, Wires};
 use super::figure::Figure;
-use super::measure::{micros, row};
+use super::measure::{micros, quantile, row};
 use super::program::{Task, Way};
-use quintet_contract::NodeId;
+use quintet_contract::{NodeId, Span};
 use quintet_isotach::Topology;
 
 /// Bytes of a message's data.
@@ -22,7 +24,7 @@ const FAN_OUT_QUICK: [usize; 3] = [1, 4, 16];
 const SLOWNESS: [usize; 4] = [1, 10, 100, 1_000];
 const JITTER: [usize; 5] = [1, 2, 4, 8, 16];
 /// The ways that are compared: fast messages keep no copy for their sender to send again, and are of the study only.
-const WAYS: [Way; 3] = [Way::Plain, Way::Agreed, Way::Safe];
+pub(super) const WAYS: [Way; 3] = [Way::Plain, Way::Agreed, Way::Safe];
 /// Streams of the randomness that chooses receivers.
 const CHOICE: u64 = 1;
 
@@ -52,14 +54,13 @@ impl Outcome {
     }
 
     fn quantile(&self, share: f64) -> f64 {
-        let last = self.latencies.len().saturating_sub(1);
-        self.latencies.get((last as f64 * share).round() as usize).copied().unwrap_or_default()
+        quantile(&self.latencies, share)
     }
 }
 
-/// Sends one after the other, each when the one before has been acknowledged.
-fn one_by_one(to: Vec<Vec<NodeId>>) -> Task {
-    let left = u32::try_from(to.len()).expect("few") * TURNS;
+/// Sends so many to each, one after the other, each when the one before has been acknowledged.
+pub(super) fn one_by_one(to: Vec<Vec<NodeId>>, turns: u32) -> Task {
+    let left = u32::try_from(to.len()).expect("few") * turns;
     Task::Stream { to, window: 1, left }
 }
 
@@ -74,14 +75,14 @@ fn run_plan(plan: Plan, of: impl Fn(NodeId) -> bool) -> Outcome {
     let mut bed = Bed::new(plan);
     bed.begin();
     bed.rest();
-    let received = hosts.into_iter().filter(|host| of(*host)).flat_map(|host| &bed.program(host).latencies);
-    let mut latencies: Vec<f64> = received.map(|nanos| micros(*nanos)).collect();
+    let received = hosts.into_iter().filter(|host| of(*host)).flat_map(|host| &bed.program(host).arrivals);
+    let mut latencies: Vec<f64> = received.map(|arrival| micros(arrival.latency.0)).collect();
     latencies.sort_by(f64::total_cmp);
     Outcome { latencies, sent: isochrons, tokens: bed.tokens(), seconds: bed.run.clock().as_seconds() }
 }
 
 fn plan(topology: Topology, way: Way) -> Plan {
-    Plan::new(topology, Machines::Today { jitter: 1 }, way, DATA)
+    Plan::new(topology, Machines::Today(Wires::STEADY), way, DATA)
 }
 
 /// Between the two ends of a row of switches.
@@ -89,7 +90,7 @@ fn across(switches: usize, way: Way) -> Outcome {
     let switches = u16::try_from(switches).expect("few");
     let topology = row(switches, 2).expect("there may be as many switches");
     let mut plan = plan(topology, way);
-    plan.tasks.insert(NodeId(1), one_by_one(vec![vec![NodeId(2 * switches)]]));
+    plan.tasks.insert(NodeId(1), one_by_one(vec![vec![NodeId(2 * switches)]], TURNS));
     run_plan(plan, |_| true)
 }
 
@@ -97,7 +98,7 @@ fn across(switches: usize, way: Way) -> Outcome {
 fn to_many(receivers: usize, way: Way) -> f64 {
     let receivers = u16::try_from(receivers).expect("few");
     let mut plan = plan(row(1, receivers + 1).expect("there may be as many hosts"), way);
-    plan.tasks.insert(NodeId(1), one_by_one(vec![(2..=receivers + 1).map(NodeId).collect()]));
+    plan.tasks.insert(NodeId(1), one_by_one(vec![(2..=receivers + 1).map(NodeId).collect()], TURNS));
     run_plan(plan, |_| true).quantile(1.0)
 }
 
@@ -111,7 +112,7 @@ fn beside_slow(times: usize, way: Way, to_slow: bool) -> f64 {
         // The first tells the slow one something, the others somebody at the next switch, and none of them both.
         let next = hosts[(at + usize::from(SMALL.1)) % (hosts.len() - 1)];
         let to = if at == 0 { slow } else { next };
-        plan.tasks.insert(*host, one_by_one(vec![vec![to]]));
+        plan.tasks.insert(*host, one_by_one(vec![vec![to]], TURNS));
     }
     plan.slow = Some((slow, times as u64));
     run_plan(plan, |host| (host == slow) == to_slow).mean()
@@ -122,8 +123,9 @@ fn varied(jitter: usize, way: Way, seeds: u64) -> f64 {
     let of_seed = |seed| {
         let topology = row(8, 2).expect("it is small");
         let mut plan = Plan { seed, ..plan(topology, way) };
-        plan.machines = Machines::Today { jitter: jitter as u64 };
-        plan.tasks.insert(NodeId(1), one_by_one(vec![vec![NodeId(16)]; 8]));
+        let longest = Span(Wires::STEADY.shortest.0 * jitter as u64);
+        plan.machines = Machines::Today(Wires { longest, ..Wires::STEADY });
+        plan.tasks.insert(NodeId(1), one_by_one(vec![vec![NodeId(16)]; 8], TURNS));
         run_plan(plan, |_| true).mean()
     };
     (0..seeds).map(of_seed).sum::<f64>() / seeds as f64

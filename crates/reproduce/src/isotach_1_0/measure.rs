@@ -92,6 +92,12 @@ pub(super) fn micros(nanos: u64) -> f64 {
     nanos as f64 / 1e3
 }
 
+/// The value below which that share of them is, of values in ascending order.
+pub(super) fn quantile(ascending: &[f64], share: f64) -> f64 {
+    let last = ascending.len().saturating_sub(1);
+    ascending.get((last as f64 * share).round() as usize).copied().unwrap_or_default()
+}
+
 fn mbps(messages: u64, data: usize, seconds: f64) -> f64 {
     messages as f64 * data as f64 * 8.0 / seconds / 1e6
 }
@@ -203,7 +209,9 @@ fn beside(background: Background, packet: usize, task: Task) -> Plan {
             plan.others.insert(from, Way::Safe);
         }
     }
-    plan.shared = (background == Background::TokensBeside).then_some(WATCHED[1]);
+    if background == Background::TokensBeside {
+        plan.shared.insert(super::bed::manager_of(0), WATCHED[1]);
+    }
     plan
 }
 

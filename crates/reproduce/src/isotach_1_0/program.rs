@@ -1,10 +1,12 @@
 //! What a host's program does: sends messages or isochrons, gives them back, counts them.
 
 use quintet_contract::limits::HEADER_BYTES;
-use quintet_contract::{Address, Bytes, Frame, Input, Kind, NodeId, Outbox, Port, Protocol, Time, Token};
+use quintet_contract::{
+    Address, Bytes, Frame, Input, Kind, NodeId, Outbox, Port, Protocol, Span, Time, Token,
+};
 use quintet_isotach::codec::{COMPLETED, DELIVERED, Delivered, PLAIN, Plain, REFUSED, Refusal, SENT, SUBMIT};
 use quintet_isotach::{Operation, Variable};
-use quintet_wire::registry::{PORT_CALLERS, PORT_ISOTACH};
+use quintet_wire::registry::PORT_CALLERS;
 use quintet_wire::{Decode, encode_to_vec};
 use std::collections::VecDeque;
 
@@ -71,10 +73,21 @@ pub(super) enum Task {
     Reads { variable: Variable, left: u32 },
 }
 
+/// A message that came.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Arrival {
+    pub(super) from: NodeId,
+    /// When its sender gave it away.
+    pub(super) sent: Time,
+    /// How long it took from then.
+    pub(super) latency: Span,
+}
+
 /// A host's program.
 #[derive(Debug)]
 pub(super) struct Program {
-    me: NodeId,
+    /// Where its node is.
+    node: Address,
     way: Way,
     /// Bytes of a message's data.
     data: usize,
@@ -91,8 +104,8 @@ pub(super) struct Program {
     pub(super) received: u64,
     /// Messages that were sent.
     pub(super) sent: u64,
-    /// How long messages took that did not come back, in nanoseconds, in the order of arrival.
-    pub(super) latencies: Vec<u64>,
+    /// Messages that did not come back, in the order of arrival.
+    pub(super) arrivals: Vec<Arrival>,
     /// When messages came back, or values came.
     pub(super) returns: Vec<Time>,
     /// When the first message was received, and the last.
@@ -102,9 +115,9 @@ pub(super) struct Program {
 }
 
 impl Program {
-    pub(super) fn new(me: NodeId, way: Way, data: usize, task: Option<Task>) -> Program {
+    pub(super) fn new(node: Address, way: Way, data: usize, task: Option<Task>) -> Program {
         Program {
-            me,
+            node,
             way,
             data,
             task,
@@ -115,7 +128,7 @@ impl Program {
             held: VecDeque::new(),
             received: 0,
             sent: 0,
-            latencies: Vec::new(),
+            arrivals: Vec::new(),
             returns: Vec::new(),
             span: None,
             refused: None,
@@ -125,10 +138,6 @@ impl Program {
     /// Sends nothing any more but what comes back.
     pub(super) fn stop(&mut self) {
         self.task = None;
-    }
-
-    fn node(&self) -> Address {
-        Address { node: self.me, port: PORT_ISOTACH }
     }
 
     /// Does what there is to do next.
@@ -195,7 +204,7 @@ impl Program {
     fn ask(&mut self, kind: Kind, body: &[u8], out: &mut dyn Outbox) {
         self.tokens += 1;
         self.under_way += 1;
-        if let Err(error) = out.send(self.node(), kind, Token(self.tokens), body) {
+        if let Err(error) = out.send(self.node, kind, Token(self.tokens), body) {
             self.refused = Some(error.to_string());
         }
     }
@@ -234,7 +243,8 @@ impl Program {
             self.returns.push(now);
             self.go_on(now, out);
         } else if let Some(sent) = bytes.first_chunk::<8>() {
-            self.latencies.push(now.0.saturating_sub(u64::from_le_bytes(*sent)));
+            let sent = Time(u64::from_le_bytes(*sent));
+            self.arrivals.push(Arrival { from, sent, latency: now.since(sent) });
         }
     }
 

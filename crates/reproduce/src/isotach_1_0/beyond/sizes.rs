@@ -4,7 +4,7 @@
 use super::super::figure::Figure;
 use super::super::measure::tree;
 use super::super::program::Way;
-use super::{Beyond, CHOICE, Outcome, one_by_one, plan, run_plan};
+use super::{Beyond, CHOICE, Outcome, TURNS, one_by_one, plan, run_plan};
 use quintet_contract::{NodeId, Random};
 use quintet_isotach::Topology;
 use std::collections::BTreeSet;
@@ -30,7 +30,12 @@ fn large(hosts: usize) -> Topology {
 }
 
 /// So many other hosts, in the order in which they are drawn.
-fn draw(hosts: &[NodeId], sender: NodeId, count: usize, random: &mut Random) -> Vec<NodeId> {
+pub(in super::super) fn draw(
+    hosts: &[NodeId],
+    sender: NodeId,
+    count: usize,
+    random: &mut Random,
+) -> Vec<NodeId> {
     let mut drawn = Vec::new();
     while drawn.len() < count {
         let other = hosts[usize::try_from(random.below(hosts.len() as u64)).expect("few")];
@@ -48,7 +53,7 @@ fn everybody(topology: Topology, way: Way) -> Outcome {
     let mut plan = plan(topology, way);
     for host in &hosts {
         let to = draw(&hosts, *host, RECEIVERS, &mut random);
-        plan.tasks.insert(*host, one_by_one(vec![to]));
+        plan.tasks.insert(*host, one_by_one(vec![to], TURNS));
     }
     run_plan(plan, |_| true)
 }
@@ -56,7 +61,7 @@ fn everybody(topology: Topology, way: Way) -> Outcome {
 /// One host sends to these, one isochron after the other.
 fn one_sends(topology: &Topology, way: Way, sender: NodeId, to: Vec<NodeId>) -> Outcome {
     let mut plan = plan(topology.clone(), way);
-    plan.tasks.insert(sender, one_by_one(vec![to]));
+    plan.tasks.insert(sender, one_by_one(vec![to], TURNS));
     run_plan(plan, |_| true)
 }
 

@@ -2,6 +2,7 @@
 //!
 //! | file | holds |
 //! | --- | --- |
+//! | `isotach/simulate.rs` | isochrons on a network of a file, simulated |
 //! | `isotach/philosophers.rs` | the demo: philosophers, whose forks are shared variables |
 //! | `isotach/places.rs` | the machines on which philosophers are started |
 //! | `isotach/side.rs` | one philosopher, a process |
@@ -10,6 +11,7 @@
 mod philosophers;
 mod places;
 mod side;
+mod simulate;
 mod told;
 
 pub(crate) use side::{FORK_BYTES, SideArguments, copies_of, forks_of, put, take};
@@ -19,7 +21,9 @@ use quintet::Error;
 use std::process::ExitCode;
 
 #[derive(Args)]
-#[command(after_help = "Example:\n  quintet isotach demo philosophers -n 5")]
+#[command(
+    after_help = "Examples:\n  quintet isotach demo philosophers -n 5\n  quintet isotach simulate examples/isotach/two-switches.topology"
+)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     action: Action,
@@ -32,6 +36,8 @@ enum Action {
         after_help = "Examples:\n  quintet isotach demo philosophers -n 5\n  quintet isotach demo philosophers -n 5 --hosts a,b,c --kill-one"
     )]
     Demo(Demo),
+    /// Simulate isochrons on a network of switches that a file describes: how long they take, how many tokens pass
+    Simulate(simulate::Arguments),
 }
 
 #[derive(Args)]
@@ -49,12 +55,16 @@ enum Which {
 impl Arguments {
     /// Whether a program reads what it prints.
     pub(crate) fn is_for_a_program(&self) -> bool {
-        let Action::Demo(Demo { which: Which::Philosophers(arguments) }) = &self.action;
-        arguments.json
+        match &self.action {
+            Action::Demo(Demo { which: Which::Philosophers(arguments) }) => arguments.json,
+            Action::Simulate(arguments) => arguments.json,
+        }
     }
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
-    let Action::Demo(Demo { which: Which::Philosophers(arguments) }) = &arguments.action;
-    philosophers::run(arguments)
+    match &arguments.action {
+        Action::Demo(Demo { which: Which::Philosophers(arguments) }) => philosophers::run(arguments),
+        Action::Simulate(arguments) => simulate::run(arguments),
+    }
 }

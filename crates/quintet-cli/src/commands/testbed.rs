@@ -14,6 +14,7 @@ mod show;
 mod values;
 
 pub(crate) use arguments::Arguments;
+pub(crate) use values::{share, time};
 
 use crate::connection::refused as system_refused;
 use crate::output::{print, print_json, print_line, tell};

@@ -1,5 +1,7 @@
 //! `isotach`: philosophers whose forks are shared variables, and what becomes of those who are left when one of them is killed or stopped.
 
+mod simulate;
+
 use crate::tool::{quintet, result};
 use serde_json::Value;
 

@@ -11,13 +11,13 @@ const MILLION: f64 = 1e6;
 const USUAL_BITS: u8 = 24;
 
 /// A time with its unit.
-pub(super) fn time(text: &str) -> Result<Duration, String> {
+pub(crate) fn time(text: &str) -> Result<Duration, String> {
     let seconds = measured(text, Dimension::TIME, "a time, 20ms say")?;
     Duration::try_from_secs_f64(seconds).map_err(|error| format!("{text}: {error}"))
 }
 
 /// A share of all packets, of a million.
-pub(super) fn share(text: &str) -> Result<u32, String> {
+pub(crate) fn share(text: &str) -> Result<u32, String> {
     let (number, whole) = text.strip_suffix('%').map_or((text, 1.0), |percent| (percent, 100.0));
     let share = number.trim().parse::<f64>().ok().map(|number| number / whole);
     let share = share.filter(|share| (0.0..=1.0).contains(share));

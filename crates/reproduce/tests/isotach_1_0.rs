@@ -134,6 +134,22 @@ fn links_that_vary_delay_isochrons_in_proportion_at_most() {
 }
 
 #[test]
+fn what_a_wire_loses_comes_after_the_time_in_which_it_is_sent_again() {
+    for way in [Way::Plain, Way::Agreed, Way::Safe] {
+        for network in ["1 switch", "8 switches"] {
+            let name = format!("{}, {network}", way.name());
+            let means = [0.0, 1_000.0, 10_000.0].map(|lost| value("M", &name, lost));
+            // With one of a thousand none need be lost in so short a run.
+            assert!(means[1] > 0.99 * means[0] && means[2] > 1.5 * means[1], "{name}: {means:?}");
+        }
+        // Of frames that cross nine wires more than one of a hundred is lost.
+        let name = format!("{}, 8 switches", way.name());
+        let [none, many] = [0.0, 10_000.0].map(|lost| value("N", &name, lost));
+        assert!(none < 200.0 && many > 1_000.0, "{name}: {none} {many}");
+    }
+}
+
+#[test]
 fn more_hosts_and_more_receivers_take_longer() {
     let hosts = &figure("C").lines[0].points;
     assert_eq!(hosts.iter().map(|(hosts, _)| *hosts).collect::<Vec<f64>>(), [16.0, 256.0]);

@@ -1,5 +1,6 @@
 //! Beyond the study: today's hosts, up to the most nodes and switches that there may be.
 
+mod losing;
 mod sizes;
 
 pub(super) use sizes::draw;
@@ -47,6 +48,19 @@ struct Outcome {
 impl Outcome {
     fn mean(&self) -> f64 {
         self.latencies.iter().sum::<f64>() / self.latencies.len().max(1) as f64
+    }
+
+    /// The same with those of another run.
+    fn with(mut self, other: Outcome) -> Outcome {
+        self.latencies.extend(other.latencies);
+        self.latencies.sort_by(f64::total_cmp);
+        let Outcome { sent, tokens, seconds, .. } = other;
+        Outcome {
+            sent: self.sent + sent,
+            tokens: self.tokens + tokens,
+            seconds: self.seconds + seconds,
+            ..self
+        }
     }
 
     fn tokens_each(&self) -> f64 {
@@ -193,6 +207,7 @@ pub(super) fn run(is_quick: bool, seeds: u64) -> Beyond {
     fan_out(is_quick, &mut beyond);
     slow_host(&mut beyond);
     jitter(seeds, &mut beyond);
+    losing::run(is_quick, seeds, &mut beyond);
     sizes::one_host_sends(is_quick, &mut beyond);
     beyond
 }

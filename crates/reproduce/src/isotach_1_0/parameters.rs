@@ -32,7 +32,7 @@ pub(super) const TODAY_BYTE_US: f64 = 0.000_1;
 pub(super) const TODAY_HOP_NS: u64 = 2_000;
 
 /// All of them.
-pub const PARAMETERS: [Parameter; 17] = [
+pub const PARAMETERS: [Parameter; 20] = [
     parameter(
         "data in a packet",
         (STUDY_HEADER_BYTES as f64, "bytes less"),
@@ -114,5 +114,23 @@ pub const PARAMETERS: [Parameter; 17] = [
         (TODAY_HOP_NS as f64 / 1e3, "us"),
         Origin::Assumed,
         "a frame of a message crosses all switches between its two hosts at that much each",
+    ),
+    parameter(
+        "beyond: frames that a wire loses",
+        (1.0, "of 1000 or of 100"),
+        Origin::Assumed,
+        "each by chance and by itself; figures M and N only, where every link has the session layer above it",
+    ),
+    parameter(
+        "beyond: until it is sent again, at first",
+        (100_000.0, "us"),
+        Origin::Assumed,
+        "what the session layer ships with, until a round trip was measured",
+    ),
+    parameter(
+        "beyond: and at least",
+        (1_000.0, "us"),
+        Origin::Assumed,
+        "the same: sooner only where later frames of the link tell that one is missing",
     ),
 ];

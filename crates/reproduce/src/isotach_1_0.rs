@@ -11,6 +11,8 @@
 //! | `bed.rs` | hosts, switches, token managers and links of a run |
 //! | `bed/layers.rs` | what is between these and their links |
 //! | `measure.rs` | single experiments of the study |
+//! | `bed/traffic.rs` | what a node sends and gets, counted |
+//! | `send.rs` | what a send is made of: markers, copies, frames |
 //! | `published.rs` | what is printed |
 //! | `cells.rs` | each printed value, and what the simulation has for it; findings |
 //! | `study.rs` | [`Simulated`]: every figure and cell; read this first |
@@ -33,6 +35,7 @@ mod parameters;
 mod program;
 mod published;
 mod report;
+mod send;
 mod study;
 
 pub use figure::{Figure, Line};

@@ -74,6 +74,25 @@ fn longer_isochrons_carry_more_and_their_parts_go_in_one_frame() {
 }
 
 #[test]
+fn a_send_costs_more_with_a_marker_and_less_without_copies() {
+    let safe = Way::Safe.name();
+    let [own_part, no_copies] = ["own part", "without copies"].map(|form| format!("{safe}, {form}"));
+    for packet in PACKETS {
+        let costs = [&no_copies, safe, &own_part].map(|form| value("5.7", form, packet));
+        assert!(costs.is_sorted_by(|one, other| one < other), "{costs:?}");
+        let frames = |form: &str, what: &str| value("5.7a", &format!("{form}, {what}"), packet);
+        // A message and the word that it came; a part, its announcement, and the word that it was executed.
+        assert_eq!(["sent", "received"].map(|what| frames(Way::Plain.name(), what)), [1.0, 1.0]);
+        assert_eq!(["sent", "received"].map(|what| frames(safe, what)), [2.0, 1.0]);
+        // Its marker is one frame more, unless one frame has several.
+        let with_marker = frames(&own_part, "received");
+        assert!(with_marker > 1.5 && with_marker <= 2.0, "{with_marker}");
+        let bytes = |form: &str| value("5.7b", &format!("{form}, sent"), packet);
+        assert!(bytes(safe) > bytes(Way::Plain.name()) && bytes(Way::Plain.name()) > packet);
+    }
+}
+
+#[test]
 fn a_receiver_that_is_overwhelmed_gets_everything() {
     let sentence = ALL.findings.iter().find(|sentence| sentence.contains("were lost"));
     assert!(sentence.is_some_and(|sentence| sentence.contains(" 0 messages")), "{sentence:?}");

@@ -1,6 +1,7 @@
 //! Hosts, switches and token managers of a run.
 
 mod layers;
+mod traffic;
 
 use super::parameters::{
     CALL_US, COPY_BYTE_US, INTERFACE_US, LINK_BITS, MANAGER_US, PIECE_BYTES, RECEIVE_BYTE_US, RECEIVE_US,
@@ -16,6 +17,7 @@ use quintet_simulate::device::{LinkParameters, Network, NetworkParameters, Stati
 use quintet_simulate::{DeviceId, FrameCosts, LinkModel, Picos, ProcessorId, ProcessorModel, Simulation};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use traffic::{Traffic, Watched};
 
 /// The unit in which costs are said.
 const MICROSECOND: Picos = Picos(1_000_000);
@@ -374,6 +376,12 @@ impl Bed {
     /// The share of its processor's time that a host was busy since statistics were reset.
     pub(super) fn busy(&self, host: NodeId) -> f64 {
         self.run.processor_statistics(self.processors[&host]).utilisation
+    }
+
+    /// What a host's node has sent to other nodes, and what it got from them, where there are no sessions.
+    pub(super) fn traffic(&self, host: NodeId) -> [Traffic; 2] {
+        let watched: &Watched = self.run.get(self.layers.node(host)).expect("every host has a node");
+        [watched.sent, watched.received]
     }
 
     /// From when programs began until the last message came that did not come back.

@@ -131,10 +131,7 @@ pub(super) const UNSAID: [&str; 4] = [
 /// What was found on the study's machines.
 pub(super) fn findings(runs: &Runs) -> Vec<String> {
     let mut found: Vec<String> = Way::ISOCHRONS.into_iter().flat_map(|way| goals(way, runs)).collect();
-    let [small, large] = PRINTED.map(|packet| runs.stream(Way::Safe, packet, 1).send_us);
-    found.push(format!(
-        "An isochron of one message costs its sender {small:.1} us with 64 bytes and {large:.1} with 1024, answers and announcement included; printed are 9.4 and 58.2 with markers, and 5.2 and 49.8 without."
-    ));
+    found.push(runs.sends.finding());
     let lost: i64 = Way::ALL
         .into_iter()
         .flat_map(|way| runs.packets().iter().map(move |packet| (way, *packet)))

@@ -77,7 +77,7 @@ fn farthest(switches: u16) -> NodeId {
 }
 
 /// A plan for packets of so many bytes.
-fn plan(switches: u16, way: Way, packet: usize) -> Plan {
+pub(super) fn plan(switches: u16, way: Way, packet: usize) -> Plan {
     Plan::new(study(switches), Machines::Study, way, packet - STUDY_HEADER_BYTES)
 }
 

@@ -5,6 +5,7 @@ use super::measure::{Background, Contention, Length, Stream};
 use super::measure::{contention, remote_read, round_trip, stream, watched};
 use super::program::Way;
 use super::published::{Measured, Published, all, value};
+use super::send::Sends;
 use super::{beyond, cells};
 use crate::report::Report;
 use quintet_contract::Span;
@@ -38,6 +39,7 @@ pub(super) struct Runs {
     contentions: BTreeMap<(Way, usize), Contention>,
     backgrounds: BTreeMap<(&'static str, usize), [f64; 3]>,
     pub(super) reads: BTreeMap<Way, f64>,
+    pub(super) sends: Sends,
 }
 
 impl Runs {
@@ -71,7 +73,8 @@ impl Runs {
             }
         }
         let reads = Way::ISOCHRONS.map(|way| (way, remote_read(way))).into();
-        Runs { packets, round_trips, streams, contentions, backgrounds, reads }
+        let sends = Sends::run(&packets, length);
+        Runs { packets, round_trips, streams, contentions, backgrounds, reads, sends }
     }
 
     pub(super) fn round_trip(&self, way: Way, switches: u16, packet: usize) -> f64 {
@@ -141,6 +144,7 @@ impl Runs {
         let received = Figure::study("5.8", "receiver with 4 senders", bytes, mbps);
         let turns = Figure::study("5.9", "round trips under contention", bytes, us);
         let size = "messages of an isochron";
+        let [frames, bytes_sent] = self.sends.figures(&self.packets);
         vec![
             self.by_switches(round_trips, |way, switches, packet| self.round_trip(way, switches, packet))
                 .printed("Isotach 1.0, 1 switch, printed", &printed("round_trip_1_switch", Measured::Isotach))
@@ -154,7 +158,11 @@ impl Runs {
                     "FM 1.1, bound by its send, printed",
                     &printed("send_bound_bandwidth", Measured::Fm),
                 ),
-            self.by_way(costs, &self.packets, |way, packet| self.stream(way, packet, 1).send_us)
+            self.sends
+                .costs(
+                    self.by_way(costs, &self.packets, |way, packet| self.stream(way, packet, 1).send_us),
+                    &self.packets,
+                )
                 .printed(isotach, &printed("send_cost", Measured::Isotach))
                 .printed(
                     "Isotach 1.0 without markers, printed",
@@ -165,6 +173,8 @@ impl Runs {
                     &printed("send_cost_without_markers_and_copy", Measured::Isotach),
                 )
                 .printed(fm, &printed("send_cost", Measured::Fm)),
+            frames,
+            bytes_sent,
             self.by_way(received, &self.packets, |way, packet| self.contention(way, packet).mbps)
                 .printed(isotach, &printed("receiver_under_contention", Measured::Isotach)),
             self.by_way(turns, &self.packets, |way, packet| self.contention(way, packet).round_trip_us),
@@ -180,7 +190,7 @@ impl Runs {
 }
 
 impl Simulated {
-    /// Simulates everything: `is_quick` with fewer packets and fewer nodes, in some seconds. What is random beyond the study (links that vary)
+    /// Simulates everything: `is_quick` with fewer packets and fewer nodes, in some seconds. What is random beyond the study (links that vary or lose)
     /// is a mean over so many seeds.
     #[must_use]
     pub fn run(is_quick: bool, seeds: u64) -> Simulated {

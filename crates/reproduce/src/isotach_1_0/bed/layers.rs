@@ -1,6 +1,6 @@
 //! What is between a node, or a token manager, and its links: nothing, or sessions that send again what is lost.
 
-use super::{Machines, Wires};
+use super::{Machines, Watched, Wires};
 use quintet_contract::{Address, Incarnation, NodeId, Port, Protocol};
 use quintet_isotach::{Node, TokenManager};
 use quintet_session::{PeerConfig, Placed, Ports, Reliability, SessionConfig, Sessions};
@@ -62,26 +62,18 @@ impl Layers {
     }
 
     pub(super) fn add_node(self, run: &mut Simulation, host: NodeId, node: Node, asked: &Asked) {
-        self.add(run, Address { node: host, port: PORT_ISOTACH }, node, asked);
+        let at = Address { node: host, port: PORT_ISOTACH };
+        match self {
+            Layers::Links => run.add(at, Watched::new(at, node)),
+            Layers::Sessions => add_session(run, at, node, asked),
+        }
     }
 
     pub(super) fn add_manager(self, run: &mut Simulation, at: NodeId, manager: TokenManager, asked: &Asked) {
-        self.add(run, Address { node: at, port: PORT_TOKEN_MANAGER }, manager, asked);
-    }
-
-    fn add<P: Protocol + 'static>(self, run: &mut Simulation, at: Address, protocol: P, asked: &Asked) {
+        let at = Address { node: at, port: PORT_TOKEN_MANAGER };
         match self {
-            Layers::Links => run.add(at, protocol),
-            Layers::Sessions => {
-                let me = Address { node: at.node, port: PORT_SESSION };
-                let asks = asked.get(&at.node).cloned().unwrap_or_default();
-                let placed = Placed { port: at.port, kinds: ISOTACH, asks, services: &[], protocol };
-                let peers = PeerConfig { initiate: true, reliability: Reliability::LOSSY };
-                let seed = u64::from(at.node.0);
-                let config = SessionConfig::new(me, CLUSTER, Incarnation(1), seed);
-                let config = SessionConfig { others: Some(peers), ..config };
-                run.add(me, Sessions::new(config, Ports::new(me, vec![placed])));
-            }
+            Layers::Links => run.add(at, manager),
+            Layers::Sessions => add_session(run, at, manager, asked),
         }
     }
 
@@ -96,6 +88,17 @@ impl Layers {
             }
         }
     }
+}
+
+/// Adds what is at an address with its sessions.
+fn add_session<P: Protocol + 'static>(run: &mut Simulation, at: Address, protocol: P, asked: &Asked) {
+    let me = Address { node: at.node, port: PORT_SESSION };
+    let asks = asked.get(&at.node).cloned().unwrap_or_default();
+    let placed = Placed { port: at.port, kinds: ISOTACH, asks, services: &[], protocol };
+    let peers = PeerConfig { initiate: true, reliability: Reliability::LOSSY };
+    let config = SessionConfig::new(me, CLUSTER, Incarnation(1), u64::from(at.node.0));
+    let config = SessionConfig { others: Some(peers), ..config };
+    run.add(me, Sessions::new(config, Ports::new(me, vec![placed])));
 }
 
 /// Where a node is at its process, or a token manager.

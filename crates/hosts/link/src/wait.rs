@@ -30,6 +30,9 @@ const PROBE: u32 = 128;
 /// A probe spins that often, with a yield after each: the other side sleeps as well by now, and where a wake-up takes long
 /// a single spin would never meet it.
 const PROBE_SPINS: u32 = 8;
+/// After a probe that paid, waits spin for so many times as long as it took, a whole probe at most, until one sleeps: the other side has to be woken each time until
+/// its own probe, which finds nobody spinning otherwise.
+const PROBE_LASTS: u32 = 2;
 
 /// What waits.
 pub trait Waiting {
@@ -54,7 +57,10 @@ enum Spins {
 /// What one waiter has learnt about spinning.
 #[derive(Debug)]
 pub struct Patience {
+    /// As it was told.
     spin: Duration,
+    /// How long waits spin at present.
+    present_spin: Duration,
     strikes: u32,
     /// Waits since spinning was turned off.
     waits: u32,
@@ -71,7 +77,7 @@ impl Patience {
     /// Knows nothing yet, and spins so long. Without any spin it looks a few times.
     #[must_use]
     pub fn new(spin: Duration) -> Self {
-        Patience { spin, strikes: 0, waits: 0, no_yields_until: None }
+        Patience { spin, present_spin: spin, strikes: 0, waits: 0, no_yields_until: None }
     }
 
     /// Waits until `waiting` is ready or `limit` has passed.
@@ -80,11 +86,11 @@ impl Patience {
         if waiting.ready() || limit == Some(Duration::ZERO) {
             return;
         }
-        let spin_for = limit.map_or(self.spin, |limit| limit.min(self.spin));
+        let spin_for = limit.map_or(self.present_spin, |limit| limit.min(self.present_spin));
         let spins = if waiting.is_near() { Spins::Once } else { self.spins() };
         let ended = match spins {
             Spins::Once => spin(waiting, spin_for),
-            Spins::ToProbe => probe(waiting, self.spin, limit),
+            Spins::ToProbe => self.probe(waiting, limit),
             Spins::Not => false,
         };
         if ended {
@@ -114,6 +120,7 @@ impl Patience {
                 return;
             }
             waiting.sleep(left);
+            self.present_spin = self.spin;
             let woke = Instant::now();
             if waiting.ready() {
                 self.slept(woke - now);
@@ -129,6 +136,17 @@ impl Patience {
         }
         self.waits = (self.waits + 1) % PROBE;
         if self.waits == 0 { Spins::ToProbe } else { Spins::Not }
+    }
+
+    /// Whether it became ready while this side spun for longer than a wake-up takes.
+    #[cold]
+    fn probe(&mut self, waiting: &impl Waiting, limit: Option<Duration>) -> bool {
+        let took = probe(waiting, self.spin, limit);
+        took.inspect(|took| self.probe_paid(*took)).is_some()
+    }
+
+    fn probe_paid(&mut self, took: Duration) {
+        self.present_spin = (took * PROBE_LASTS).clamp(self.spin, self.spin * PROBE_SPINS);
     }
 
     fn spin_paid(&mut self) {
@@ -175,22 +193,22 @@ fn spin(waiting: &impl Waiting, limit: Duration) -> bool {
     }
 }
 
-/// Whether it became ready while this side spun for longer than a wake-up takes. Ends early where the core is shared.
-#[cold]
-fn probe(waiting: &impl Waiting, spin_for: Duration, limit: Option<Duration>) -> bool {
-    let end = limit.and_then(|limit| Instant::now().checked_add(limit));
+/// When it became ready, from the begin, if it did while this side spun for longer than a wake-up takes. Ends early where the core is shared.
+fn probe(waiting: &impl Waiting, spin_for: Duration, limit: Option<Duration>) -> Option<Duration> {
+    let started = Instant::now();
+    let end = limit.and_then(|limit| started.checked_add(limit));
     for _ in 0..PROBE_SPINS {
         if spin(waiting, spin_for) {
-            return true;
+            return Some(started.elapsed());
         }
         let before = Instant::now();
         yield_now();
         let after = Instant::now();
         if after - before > YIELD_SHARED || end.is_some_and(|end| after >= end) {
-            return false;
+            return None;
         }
     }
-    false
+    None
 }
 
 #[cfg(test)]
@@ -208,6 +226,19 @@ mod tests {
         assert_eq!(probes, 3, "one wait in {PROBE} probes");
         patience.spin_paid();
         assert_eq!(patience.spins(), Spins::Once);
+    }
+
+    #[test]
+    fn after_a_probe_that_paid_waits_spin_for_longer_until_one_sleeps() {
+        let mut patience = Patience::default();
+        for (took, lasts) in [(SPIN / 4, SPIN), (SPIN * 3, SPIN * 6), (SPIN * 7, SPIN * 8)] {
+            patience.probe_paid(took);
+            assert_eq!(patience.present_spin, lasts);
+        }
+        patience.wait(&mut At { look: 3, looks: 0.into(), slept: vec![] }, None);
+        assert_eq!(patience.present_spin, SPIN * 8, "it paid");
+        patience.wait(&mut At { look: u32::MAX, looks: 0.into(), slept: vec![] }, None);
+        assert_eq!(patience.present_spin, SPIN);
     }
 
     #[test]

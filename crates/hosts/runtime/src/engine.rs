@@ -195,6 +195,7 @@ impl Engine {
         worked |= self.report_room(now);
         worked |= self.wake(now);
         worked |= self.end_step(now);
+        worked |= self.take_late_mail(inlets.mailbox(), now);
         self.flush(|| now);
         // What was lost in the flush may have had others closed: see to them before the next sleep.
         worked || !self.ways.closing.is_empty()
@@ -226,6 +227,17 @@ impl Engine {
             self.ways.local.append(&mut mailbox.take());
         }
         self.run_local(now)
+    }
+
+    /// What programs have left in the meantime, in what they were called for in this turn say: it goes with what the turn sends, as a peer that is woken for
+    /// that would be woken once more for this. Once: what comes of it is for the next turn.
+    fn take_late_mail(&mut self, mailbox: Option<&Mailbox>, now: Time) -> bool {
+        let worked = self.take_mail(mailbox, now);
+        if worked {
+            self.wake(now);
+            self.end_step(now);
+        }
+        worked
     }
 
     /// Hands on what instances of this node sent each other.

@@ -38,6 +38,7 @@
 mod defect;
 mod ending;
 mod ledger;
+mod live;
 mod members;
 mod memory;
 mod nodes;
@@ -48,6 +49,7 @@ mod world;
 #[cfg(feature = "seeded-defects")]
 pub use defect::Defect;
 pub use ledger::Ledger;
+pub use live::{Isonets, LiveLedger};
 pub use nodes::Node;
 pub use quintet_isotach::Delivery;
 

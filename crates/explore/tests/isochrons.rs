@@ -1,6 +1,6 @@
 //! Isochrons: the explorer passes them, and finds what is built in on purpose.
 
-use quintet_explore::isochrons::{Defect, Delivery, Isochrons};
+use quintet_explore::isochrons::{Defect, Delivery, Isochrons, Isonets};
 use quintet_explore::read_sequence;
 use quintet_explore::system::{Options, Origin, explore, replay};
 use std::path::Path;
@@ -26,6 +26,15 @@ fn no_rule_is_broken() {
         {
             assert!(count >= least, "{delivery:?}: the schedules are too tame: {report}");
         }
+    }
+}
+
+#[test]
+fn live_members_break_no_rule() {
+    let report = explore(&Isonets::default(), &Options::of(0..60));
+    assert!(report.failure.is_none() && report.undecided.is_empty(), "{report}");
+    for (count, least) in [(report.requests, 60 * 20), (report.answers, 60 * 30), (report.faults, 60)] {
+        assert!(count >= least, "the schedules are too tame: {report}");
     }
 }
 

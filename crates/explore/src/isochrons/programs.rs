@@ -40,6 +40,10 @@ pub(super) struct Program {
     pub(super) view: View,
     /// Its view has ended, and it has not been told of another.
     has_ended: bool,
+    /// What it submits while its view stands still waits for the next one.
+    waits: bool,
+    /// Its node has ended, and nobody says what becomes of what was not answered.
+    is_over: bool,
     last_delivered: Option<Place>,
     /// Variables that were lost with their last copies: before which isochron.
     lost: BTreeMap<Variable, Token>,
@@ -58,6 +62,8 @@ impl Program {
             plain,
             view: View(1),
             has_ended: false,
+            waits: false,
+            is_over: false,
             last_delivered: None,
             lost: BTreeMap::new(),
             to_give: VecDeque::new(),
@@ -68,6 +74,17 @@ impl Program {
     /// The program of a later process, which is in no view so far.
     pub(super) fn of_newcomer(me: NodeId) -> Program {
         Program { view: View(0), has_ended: true, ..Program::new(me) }
+    }
+
+    /// The same of a member, whose node keeps for the next view what it cannot submit in the present one.
+    pub(super) fn of_member(self) -> Program {
+        Program { waits: true, ..self }
+    }
+
+    /// Its node has ended.
+    pub(super) fn ends(&mut self) {
+        self.has_ended = true;
+        self.is_over = true;
     }
 
     /// Places that it has reserved without giving a value, as far as it knows.
@@ -156,7 +173,7 @@ impl Program {
     }
 
     pub(super) fn refused(&mut self, token: Token, refusal: &Refusal) -> Result<(), Broken> {
-        if self.plain.remove(&token) {
+        if self.plain.remove(&token) || self.is_over {
             return Ok(());
         }
         let view = self.view;
@@ -174,7 +191,7 @@ impl Program {
                 Ok(())
             }
             Refusal::Halted(_) | Refusal::ViewChanged(_) => {
-                self.has_ended = true;
+                self.has_ended = !self.waits;
                 Ok(())
             }
             _ => Err(self.broken(format!("refused: {refusal}"))),

@@ -9,7 +9,7 @@ use std::fmt;
 /// The most faults of a run.
 const MOST: usize = 6;
 /// The time between the end of a fault and the next of the same node, or of the network.
-const BREATH: Span = Span::from_millis(1);
+pub(super) const BREATH: Span = Span::from_millis(1);
 
 /// One run.
 #[derive(Debug)]
@@ -65,6 +65,19 @@ impl Fault {
     pub(super) fn is_end(&self) -> bool {
         matches!(self, Fault::Up { .. } | Fault::GoOn { .. } | Fault::Mend)
     }
+
+    /// Of so many nodes those that live, and that others may not hear for a while: those who stand still, of a network that is divided the smaller part, both ends of a cut.
+    pub(super) fn doubted(&self, nodes: u16) -> Vec<NodeId> {
+        match self {
+            Fault::Pause { node, .. } => vec![*node],
+            Fault::Cut { from, to } => vec![*from, *to],
+            Fault::Divide { apart } if 2 * apart.len() > nodes.into() => {
+                (1..=nodes).map(NodeId).filter(|node| !apart.contains(node)).collect()
+            }
+            Fault::Divide { apart } => apart.clone(),
+            Fault::Down { .. } | Fault::Up { .. } | Fault::GoOn { .. } | Fault::Mend => Vec::new(),
+        }
+    }
 }
 
 impl Plan {
@@ -100,7 +113,7 @@ impl Plan {
 /// How long what is under way takes at most, where its receivers are told of its sender's end after it has come.
 fn patience(system: &impl System, nodes: u16, link: LinkModel) -> Span {
     let is_reliable =
-        |(a, b)| matches!(system.link(NodeId(a), NodeId(b)), Joined::Reliable | Joined::Dialled);
+        |(a, b)| matches!(system.link(NodeId(a), NodeId(b)), Joined::Reliable | Joined::Redialled | Joined::Dialled);
     let mut pairs = (1..=nodes).flat_map(|a| (a + 1..=nodes).map(move |b| (a, b)));
     if pairs.any(is_reliable) { Span(link.delay_max.0 + BREATH.0) } else { Span::ZERO }
 }

@@ -35,7 +35,7 @@ pub use report::{
 };
 pub use run::View;
 
-use quintet_contract::{Frame, Kind, NodeId, OwnedFrame, Port, Protocol, Span, Token};
+use quintet_contract::{Frame, Kind, NodeId, OwnedFrame, Port, Protocol, Span, Time, Token};
 use std::fmt::Write;
 use std::ops::RangeInclusive;
 
@@ -119,6 +119,9 @@ pub trait System {
     /// Nodes that live, and that others may not hear for a while, so that they may take them to be gone: nodes stand still, or the network is divided. Default: nothing of
     /// that is written down.
     fn befalls(&self, _nodes: &[NodeId], _ledger: &mut Self::Ledger) {}
+
+    /// The system of a node refuses the link that another one's host would make: that is told so ([`Joined::Redialled`]). Default: nothing of that is written down.
+    fn refuses(&self, _node: NodeId, _whom: NodeId, _now: Time, _ledger: &mut Self::Ledger) {}
 
     /// Nodes whose processes end by themselves now, as after a crash, and after how long the next one of each begins; none: none does. Asked after each event. Default:
     /// none ends.

@@ -1,9 +1,9 @@
 //! What must hold when all is at rest.
 
 use super::ledger::{KEPT, Ledger, World};
+use super::memory;
 use super::nodes::Node;
 use super::programs::{Fate, Program};
-use super::memory;
 use crate::system::{Broken, Verdict, View};
 use quintet_contract::NodeId;
 use quintet_isotach::{Operation, Place, Rank, Run, Violation, Witnessed, check_where};

@@ -20,7 +20,7 @@ use super::defect::Defect;
 use super::nodes::Node;
 use super::{showing, world};
 use crate::system::{Birth, Broken, Call, Chooser, Faults, Joined, Pace, Request, System, Verdict, View};
-use quintet_contract::{Frame, Incarnation, NodeId, OwnedFrame, Port, Span};
+use quintet_contract::{Frame, Incarnation, NodeId, OwnedFrame, Port, Span, Time};
 use quintet_isotach::View as IsotachView;
 use quintet_session::Reliability;
 use quintet_stack::{IsotachConfig, Liveness, StackConfig, member_of_isonet};
@@ -105,6 +105,11 @@ impl System for Isonets {
         Pace { requests: 20, gaps, faults_within: Span::from_millis(150) }
     }
 
+    /// Live members begin once all are linked.
+    fn begins_after(&self) -> Span {
+        Span::from_millis(80)
+    }
+
     fn request(&self, call: Call, ledger: &mut LiveLedger, draw: &mut Chooser) -> Option<Request> {
         ledger.ask(call, draw)
     }
@@ -123,6 +128,14 @@ impl System for Isonets {
 
     fn befalls(&self, nodes: &[NodeId], ledger: &mut LiveLedger) {
         ledger.befalls(nodes);
+    }
+
+    fn refuses(&self, node: NodeId, whom: NodeId, now: Time, ledger: &mut LiveLedger) {
+        ledger.refuses(node, whom, now);
+    }
+
+    fn always(&self, view: &View<'_, Node>, ledger: &LiveLedger) -> Result<(), Broken> {
+        ending::missed_where_refused(view, ledger)
     }
 
     fn exits(&self, ledger: &mut LiveLedger) -> Vec<(NodeId, Option<Span>)> {

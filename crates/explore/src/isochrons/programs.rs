@@ -186,8 +186,13 @@ impl Program {
             Refusal::Misuse(_) if open.view != view => Ok(()),
             // It went by a place of an earlier view that was lost, or by none where one of the last came late.
             Refusal::Misuse(text) if text.contains("reserved") && !self.lost.is_empty() => {
-                self.lost
-                    .retain(|variable, _| !text.contains(&format!("a place of variable {}:", variable.0)));
+                let is_named = |what: &str, variable: Variable| {
+                    text.contains(&format!("{what} place of variable {}:", variable.0))
+                };
+                self.lost.retain(|variable, _| !is_named("a", *variable));
+                // That was with what waited at the end of the view for values that this node alone gives.
+                let known = self.lost.iter_mut().filter(|(variable, _)| is_named("no", **variable));
+                known.for_each(|(_, last)| *last = token);
                 Ok(())
             }
             Refusal::Halted(_) | Refusal::ViewChanged(_) => {
@@ -214,8 +219,11 @@ impl Program {
     /// A view has begun, without the places of variables that it was lost with.
     pub(super) fn begins(&mut self, view: View, lost: BTreeSet<Variable>) {
         (self.view, self.has_ended) = (view, false);
-        if let Some((last, _)) = self.submitted.last_key_value() {
-            self.lost.extend(lost.into_iter().map(|variable| (variable, *last)));
+        // What waits for this view is not of one before.
+        let is_before = |one: &Submitted| !self.waits || one.fate != Fate::Open;
+        let last = self.submitted.iter().rfind(|(_, one)| is_before(one)).map(|(token, _)| *token);
+        if let Some(last) = last.or(self.waits.then_some(Token(0))) {
+            self.lost.extend(lost.into_iter().map(|variable| (variable, last)));
         }
     }
 

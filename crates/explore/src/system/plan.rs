@@ -97,6 +97,7 @@ impl Plan {
         let patience = patience(system, nodes, link);
         let drawn = Drawn {
             patience,
+            steps_end: joins(system, nodes, |joined| joined == Joined::Redialled),
             begin: system.begins_after(),
             within: pace.faults_within,
             ..Drawn::new(nodes, allowed)
@@ -112,10 +113,14 @@ impl Plan {
 
 /// How long what is under way takes at most, where its receivers are told of its sender's end after it has come.
 fn patience(system: &impl System, nodes: u16, link: LinkModel) -> Span {
-    let is_reliable =
-        |(a, b)| matches!(system.link(NodeId(a), NodeId(b)), Joined::Reliable | Joined::Redialled | Joined::Dialled);
+    let is_reliable = |joined| matches!(joined, Joined::Reliable | Joined::Redialled | Joined::Dialled);
+    if joins(system, nodes, is_reliable) { Span(link.delay_max.0 + BREATH.0) } else { Span::ZERO }
+}
+
+/// Whether two of so many nodes are joined so.
+fn joins(system: &impl System, nodes: u16, so: impl Fn(Joined) -> bool) -> bool {
     let mut pairs = (1..=nodes).flat_map(|a| (a + 1..=nodes).map(move |b| (a, b)));
-    if pairs.any(is_reliable) { Span(link.delay_max.0 + BREATH.0) } else { Span::ZERO }
+    pairs.any(|(a, b)| so(system.link(NodeId(a), NodeId(b))))
 }
 
 fn draw_link(world: &mut Chooser, allowed: Faults) -> LinkModel {
@@ -170,6 +175,8 @@ struct Drawn {
     allowed: Faults,
     /// What is under way takes no longer.
     patience: Span,
+    /// Nothing befalls a node that stood still before the step has ended that it was in: so what that told callers is not lost with a stop that the node remembers.
+    steps_end: bool,
     /// Before the first fault.
     begin: Span,
     /// In so much time from then on faults begin.
@@ -188,6 +195,7 @@ impl Drawn {
             nodes,
             allowed,
             patience,
+            steps_end: false,
             begin,
             within,
             faults: Vec::new(),
@@ -231,6 +239,11 @@ impl Drawn {
             Sort::Pause => {
                 let pause = Fault::Pause { node, span: lasting };
                 self.strike(at, lasting, node, (pause, Fault::GoOn { node }));
+                if self.steps_end {
+                    self.down.extend(
+                        self.down.last().map(|(_, _, until)| (node, *until, Span(until.0 + lasting.0))),
+                    );
+                }
             }
             Sort::Stop | Sort::Crash => {
                 let notice = chooser.below(lasting.0 / 1_000);

@@ -279,6 +279,7 @@ impl<'a, S: System> Run<'a, S> {
             let next = (self.simulation.now() + TURN).min(end);
             self.run_to(self.next_due().map_or(next, |due| due.min(next)))?;
             self.do_due();
+            self.redial();
         }
         Ok(())
     }

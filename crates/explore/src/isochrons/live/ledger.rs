@@ -4,10 +4,8 @@ use crate::isochrons::ledger::{KEPT, Ledger, ROUNDS, World, frame, kept, last_to
 use crate::isochrons::programs::Program;
 use crate::isochrons::world;
 use crate::system::{Broken, Call, Chooser, Request};
-use quintet_contract::{Frame, NodeId, OwnedFrame, Span};
-use quintet_isotach::codec::{
-    AGREED, BEGUN, ENDED, HALTED, LEAVE, LEFT, NextMembers, REFUSED, Refusal,
-};
+use quintet_contract::{Frame, NodeId, OwnedFrame, Span, Time};
+use quintet_isotach::codec::{AGREED, BEGUN, ENDED, HALTED, LEAVE, LEFT, NextMembers, REFUSED, Refusal};
 use quintet_isotach::{Topology, View, Witnessed};
 use quintet_wire::Decode;
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,6 +38,16 @@ pub struct LiveLedger {
     befallen: BTreeSet<NodeId>,
     /// Processes that have ended by themselves, in the order in which they did.
     has_ended: BTreeMap<NodeId, Refusal>,
+    /// Who was refused by whose system, and when, in the lives that they are in.
+    pub(super) refused: Vec<Refused>,
+}
+
+/// One was refused where it dialled another.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Refused {
+    pub(super) whom: NodeId,
+    pub(super) by: NodeId,
+    pub(super) at: Time,
 }
 
 impl LiveLedger {
@@ -59,8 +67,10 @@ impl LiveLedger {
     /// Now it is known how the isonet began: what was told before is heard.
     fn begin(&mut self, call: &Call) {
         let mut world = World::of(world::of_members(call.seed, call.nodes), true);
-        world.programs =
-            std::mem::take(&mut world.programs).into_iter().map(|(node, one)| (node, one.of_member())).collect();
+        world.programs = std::mem::take(&mut world.programs)
+            .into_iter()
+            .map(|(node, one)| (node, one.of_member()))
+            .collect();
         for node in self.seen.crashes.keys() {
             world.loses(*node, true);
         }
@@ -68,6 +78,7 @@ impl LiveLedger {
     }
 
     pub(super) fn goes_down(&mut self, node: NodeId, said: Option<&[Witnessed]>) {
+        self.refused.retain(|refused| refused.whom != node && refused.by != node);
         let life = self.life(node);
         self.seen.said.insert((node, life - 1), said.unwrap_or_default().to_vec());
         if !self.has_ended.contains_key(&node) {
@@ -89,6 +100,14 @@ impl LiveLedger {
     pub(super) fn befalls(&mut self, nodes: &[NodeId]) {
         self.hidden += 1;
         self.befallen.extend(nodes);
+        self.refused.retain(|refused| !nodes.contains(&refused.whom));
+    }
+
+    /// One that stands still learns of it later.
+    pub(super) fn refuses(&mut self, by: NodeId, whom: NodeId, at: Time) {
+        if !self.befallen.contains(&whom) {
+            self.refused.push(Refused { whom, by, at });
+        }
     }
 
     /// Which process of a node is there, or is to be next: 1, the first.
@@ -210,7 +229,8 @@ impl World {
         match members.views.get(&view) {
             Some(known) if known.topology().to_text() != text || members.newcomers[&view] != newcomers => {
                 let known = known.topology().to_text();
-                let text = format!("view {} is {text} with {newcomers:?} for node {}, and {known}", view.0, node.0);
+                let text =
+                    format!("view {} is {text} with {newcomers:?} for node {}, and {known}", view.0, node.0);
                 return Err(Broken::new(ONE_VIEW, text));
             }
             Some(_) => {}

@@ -48,10 +48,7 @@ impl<S: System> Run<'_, S> {
     /// Makes a link for each node that is to have one and has none, and those again that were closed and can be.
     pub(super) fn dial(&mut self) {
         self.next_dial = self.simulation.now() + DIALS_EVERY;
-        let closed: Vec<_> = self.redialled.iter().copied().filter(|pair| self.is_redialled(*pair)).collect();
-        for (one, other) in closed {
-            self.simulation.connect_again(one, other, self.reliable_link());
-        }
+        self.redial();
         for index in 0..self.lives.len() {
             let Life { node, is_up, dialled, .. } = self.lives[index];
             let mut own = self.dialling.iter().filter(|(from, ..)| *from == node).peekable();
@@ -62,6 +59,14 @@ impl<S: System> Run<'_, S> {
                 self.lives[index].dialled += 1;
                 self.make_link(node, to);
             }
+        }
+    }
+
+    /// Makes links again that were closed and can be made: also where nothing happens at their nodes.
+    pub(super) fn redial(&mut self) {
+        let closed: Vec<_> = self.redialled.iter().copied().filter(|pair| self.is_redialled(*pair)).collect();
+        for (one, other) in closed {
+            self.simulation.connect_again(one, other, self.reliable_link());
         }
     }
 
@@ -120,5 +125,6 @@ impl<S: System> Run<'_, S> {
         let body = Bytes::from(encode_to_vec(&LinkNews { node: of, is_refused: true }));
         let frame = OwnedFrame { kind: LINK_NEWS, token: Token(0), body, bulk: Bytes::new() };
         self.simulation.inject_from(PORT_LINKS, self.address(at), frame);
+        self.system.refuses(of, at, self.simulation.now(), &mut self.ledger);
     }
 }

@@ -81,7 +81,9 @@ impl<S: System> Run<'_, S> {
         while let Some(next) = self.due.iter().position(|(at, _)| *at <= self.simulation.now()) {
             match self.due.remove(next).1 {
                 Due::Refusal { at, of } => self.refuse(at, of),
-                Due::Birth { node } => self.begin_again(node, false),
+                // Unless a fault's end was before.
+                Due::Birth { node } if self.life(node).has_exited => self.begin_again(node, false),
+                Due::Birth { .. } => {}
             }
         }
     }

@@ -29,6 +29,7 @@
 //! | `isochrons/programs.rs` | what programs submit, and what becomes of it |
 //! | `isochrons/members.rs` | who is in which view, and who was told |
 //! | `isochrons/ledger.rs` | all that is known from outside |
+//! | `isochrons/live.rs` | [`Isonets`]: members as live isonets have them, who agree on views by themselves |
 //! | `isochrons/ending.rs` | how a run ends, and what must hold then |
 //! | `isochrons/memory.rs` | the memory that does one isochron after the other |
 //! | `isochrons/showing.rs` | frames in words |

@@ -64,6 +64,7 @@ explore: ## Random schedules and faults against the protocols, in the simulator:
 	for placement in volatile logged replicated managers; do \
 		cargo run --release --quiet -p quintet-cli -- explore tuple-space --placement $$placement --seeds $(SCHEDULES) || exit; done
 	cargo run --release --quiet -p quintet-cli -- explore isotach --seeds $(SCHEDULES)
+	cargo run --release --quiet -p quintet-cli -- explore isotach --members --seeds $(SCHEDULES)
 	cargo test --release --quiet -p quintet-membership --test simulated -- --ignored
 	cargo test --release --quiet -p quintet-durable --test simulated -- --ignored
 	cargo test --release --quiet -p quintet-replicated --test simulated -- --ignored

@@ -29,6 +29,7 @@
 //! | `isochrons/programs.rs` | what programs submit, and what becomes of it |
 //! | `isochrons/members.rs` | who is in which view, and who was told |
 //! | `isochrons/ledger.rs` | all that is known from outside |
+//! | `isochrons/live.rs` | [`Isonets`]: members as live isonets have them, who agree on views by themselves |
 //! | `isochrons/ending.rs` | how a run ends, and what must hold then |
 //! | `isochrons/memory.rs` | the memory that does one isochron after the other |
 //! | `isochrons/showing.rs` | frames in words |
@@ -38,6 +39,7 @@
 mod defect;
 mod ending;
 mod ledger;
+mod live;
 mod members;
 mod memory;
 mod nodes;
@@ -48,6 +50,7 @@ mod world;
 #[cfg(feature = "seeded-defects")]
 pub use defect::Defect;
 pub use ledger::Ledger;
+pub use live::{Isonets, LiveLedger};
 pub use nodes::Node;
 pub use quintet_isotach::Delivery;
 

@@ -12,7 +12,7 @@
 //! | --- | --- |
 //! | `system.rs` | [`System`], and what is asked for: read this first |
 //! | `system/report.rs` | [`Report`]: what is told |
-//! | `system/run.rs` | one schedule, from its first request to rest |
+//! | `system/run.rs` | one schedule, from its first request to rest; `run/links.rs` what hosts do with links, `run/lives.rs` how nodes end and begin |
 //! | `system/plan.rs` | what choices make of it: nodes, links, faults |
 //! | `system/watched.rs`, `system/noted.rs` | a node's protocol and its callers, with what they are told written down; its outbox, with what it sends |
 //! | `system/history.rs` | what happened, in words |
@@ -35,7 +35,7 @@ pub use report::{
 };
 pub use run::View;
 
-use quintet_contract::{Frame, Kind, NodeId, OwnedFrame, Port, Protocol, Span, Token};
+use quintet_contract::{Frame, Kind, NodeId, OwnedFrame, Port, Protocol, Span, Time, Token};
 use std::fmt::Write;
 use std::ops::RangeInclusive;
 
@@ -115,6 +115,19 @@ pub trait System {
 
     /// A node is about to go down: it crashes, or is stopped and remembers what it knew. Default: nothing of that is written down.
     fn goes_down(&self, _node: NodeId, _view: &View<'_, Self::Node>, _ledger: &mut Self::Ledger) {}
+
+    /// Nodes that live, and that others may not hear for a while, so that they may take them to be gone: nodes stand still, or the network is divided. Default: nothing of
+    /// that is written down.
+    fn befalls(&self, _nodes: &[NodeId], _ledger: &mut Self::Ledger) {}
+
+    /// The system of a node refuses the link that another one's host would make: that is told so ([`Joined::Redialled`]). Default: nothing of that is written down.
+    fn refuses(&self, _node: NodeId, _whom: NodeId, _now: Time, _ledger: &mut Self::Ledger) {}
+
+    /// Nodes whose processes end by themselves now, as after a crash, and after how long the next one of each begins; none: none does. Asked after each event. Default:
+    /// none ends.
+    fn exits(&self, _ledger: &mut Self::Ledger) -> Vec<(NodeId, Option<Span>)> {
+        Vec::new()
+    }
 
     /// What holds at every moment: it is looked at after each event. Default: nothing.
     ///
@@ -263,7 +276,10 @@ pub enum Joined {
     /// A link that delays frames and does nothing else to them; where it is cut, as far as [`Faults`] allow, it keeps them back until the cut is over. It ends with
     /// either node, who are told when all that was under way has come.
     Reliable,
-    /// The same, but there is none until one is [made](System::dials), and it is not cut.
+    /// The same, and hosts make it again where a protocol has closed it, once both nodes are there and frames pass. Where a process has ended, those who dial it may be told so
+    /// ([`LINK_NEWS`](quintet_wire::registry::LINK_NEWS)).
+    Redialled,
+    /// The same as a reliable one, but there is none until one is [made](System::dials), and it is not cut.
     Dialled,
     /// Nothing.
     Apart,

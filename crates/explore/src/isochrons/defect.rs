@@ -6,7 +6,7 @@ use quintet_isotach::Defect as Kind;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Defect(&'static (&'static str, Kind));
 
-static ROWS: [(&str, Kind); 17] = [
+static ROWS: [(&str, Kind); 22] = [
     ("token-lost", Kind::TokenLost),
     ("token-doubled", Kind::TokenDoubled),
     ("credit-doubled", Kind::CreditDoubled),
@@ -24,6 +24,11 @@ static ROWS: [(&str, Kind); 17] = [
     ("farewell-at-home", Kind::FarewellAtHome),
     ("state-of-later", Kind::StateOfLater),
     ("state-not-awaited", Kind::StateNotAwaited),
+    ("farewell-forgets-told", Kind::FarewellForgetsTold),
+    ("farewell-lost-inside", Kind::FarewellLostInside),
+    ("refusal-forgotten", Kind::RefusalForgotten),
+    ("pulse-not-kept", Kind::PulseNotKept),
+    ("one-decides", Kind::OneDecides),
 ];
 
 impl Defect {

@@ -1,9 +1,9 @@
 //! What must hold when all is at rest.
 
 use super::ledger::{KEPT, Ledger, World};
+use super::memory;
 use super::nodes::Node;
 use super::programs::{Fate, Program};
-use super::{memory, world};
 use crate::system::{Broken, Verdict, View};
 use quintet_contract::NodeId;
 use quintet_isotach::{Operation, Place, Rank, Run, Violation, Witnessed, check_where};
@@ -19,8 +19,16 @@ const CONSISTENT: &str = "one memory could have told the programs what they were
 /// All of it.
 pub(super) fn judge(view: &View<'_, Node>, ledger: &Ledger) -> Result<Verdict, Broken> {
     let Some(world) = &ledger.world else { return Ok(Verdict::Holds) };
+    judge_where(view, (ledger, world), world.members.must_begin())
+}
+
+/// All of it, where the last view must begin, or may not.
+pub(super) fn judge_where(
+    view: &View<'_, Node>,
+    (ledger, world): (&Ledger, &World),
+    must_begin: bool,
+) -> Result<Verdict, Broken> {
     halted(view)?;
-    let must_begin = world.members.must_begin();
     if must_begin {
         answered(view, world)?;
         at_rest(view, world)?;
@@ -107,7 +115,7 @@ fn forget_what_is_lost(run: &mut Run, world: &World, begun: quintet_isotach::Vie
     if contradicted.is_empty() {
         return Ok(true);
     }
-    let has_lost_manager = run.gone.iter().any(|node| world::is_manager(*node));
+    let has_lost_manager = world.members.has_lost_manager(begun);
     let inherited = contradicted.iter().find(|(_, isochron)| stays_with(run, &gone_of, *isochron));
     if let Some((node, (sender, rank))) = inherited.filter(|_| !has_lost_manager) {
         let text = format!(
@@ -210,7 +218,7 @@ fn witnessed(
     (gone, has_ended): (BTreeSet<NodeId>, bool),
 ) -> Run {
     let mut said = ledger.said_before();
-    said.retain(|node, _| !world::is_manager(*node));
+    said.retain(|node, _| world.members.first().topology().switch_of(*node).is_some());
     for (node, runs) in view.nodes().filter(|(_, node)| node.isotach().is_some()) {
         said.entry(node).or_default().extend(runs.witness().iter().cloned());
     }

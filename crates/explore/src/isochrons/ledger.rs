@@ -22,9 +22,12 @@ const MAJORITY: &str = "a minority begins no view";
 /// The rule of who joins a view.
 const STATE: &str = "who joins a view has the state that a program gave when it began";
 /// How often it is asked in the end, at most.
-const ROUNDS: u64 = 12;
+pub(super) const ROUNDS: u64 = 12;
 /// Tokens of what is asked in the end: above all others.
 const LAST_TOKENS: u64 = 1 << 40;
+
+/// What is asked in the end: at which node, and under which token.
+pub(super) type Last = (NodeId, Token, Request);
 
 /// All that is known of a run from outside of its nodes. Before the first request: nothing.
 #[derive(Debug, Default)]
@@ -35,7 +38,7 @@ pub struct Ledger {
     /// What those who crashed or were stopped had done, in each of their lives.
     pub(super) said: BTreeMap<(NodeId, u64), Vec<Witnessed>>,
     /// How often a node has crashed.
-    crashes: BTreeMap<NodeId, u64>,
+    pub(super) crashes: BTreeMap<NodeId, u64>,
 }
 
 #[derive(Debug)]
@@ -54,7 +57,7 @@ pub(super) struct World {
     next_views: BTreeMap<Token, (NodeId, View)>,
     /// Who was told that it is of a minority, or was left behind.
     pub(super) stays_out: BTreeMap<NodeId, View>,
-    rounds: u64,
+    pub(super) rounds: u64,
 }
 
 impl Isochrons {
@@ -82,14 +85,18 @@ impl Program {
 
 impl World {
     fn new(call: &Call, delivery: Delivery) -> World {
-        let first = world::first(call.seed, call.nodes, delivery);
+        World::of(world::first(call.seed, call.nodes, delivery), call.seed % 8 < 4)
+    }
+
+    /// Of an isonet as it begins.
+    pub(super) fn of(first: Arc<Isonet>, all_come_back: bool) -> World {
         let programs = first.topology().nodes().map(|node| (node, Program::new(node))).collect();
         World {
             members: Members::new(first),
             programs,
             ended: Vec::new(),
             begun: BTreeSet::from([View(1)]),
-            all_come_back: call.seed % 8 < 4,
+            all_come_back,
             given: BTreeSet::new(),
             next_views: BTreeMap::new(),
             stays_out: BTreeMap::new(),
@@ -97,7 +104,7 @@ impl World {
         }
     }
 
-    fn loses(&mut self, node: NodeId, has_crashed: bool) {
+    pub(super) fn loses(&mut self, node: NodeId, has_crashed: bool) {
         self.members.lose(node);
         if has_crashed && let Some(program) = self.programs.remove(&node) {
             self.ended.push((node, program));
@@ -137,7 +144,7 @@ impl World {
     }
 
     /// A program gives the state that it was asked for.
-    fn give_state(&mut self, node: NodeId) -> Option<Request> {
+    pub(super) fn give_state(&mut self, node: NodeId) -> Option<Request> {
         let program = self.programs.get_mut(&node)?;
         let view = program.to_give.pop_front()?;
         let bytes = program.state(view);
@@ -177,21 +184,31 @@ impl World {
         if self.members.needs_another() {
             self.members.agree(false);
         }
-        let mut asked: Vec<(NodeId, Token, Request)> = Vec::new();
-        let token = |asked: &Vec<_>, rounds: u64| Token(LAST_TOKENS + rounds * 1_000 + asked.len() as u64);
+        let mut asked = self.give_states();
         let view = self.members.last().0;
-        for node in self.programs.keys().copied().collect::<Vec<_>>() {
-            while let Some(request) = self.give_state(node) {
-                let token = token(&asked, self.rounds);
-                asked.push((node, token, request));
-            }
-        }
         for node in self.members.all_untold() {
-            let token = token(&asked, self.rounds);
+            let token = last_token(self.rounds, &asked);
             asked.push((node, token, self.next_view(node, view, token)));
         }
+        self.ask_last(&mut asked);
+        asked.into_iter().map(|(node, token, request)| (node, frame(token, request))).collect()
+    }
+
+    /// Programs give all states that they were asked for.
+    pub(super) fn give_states(&mut self) -> Vec<Last> {
+        let mut asked = Vec::new();
+        for node in self.programs.keys().copied().collect::<Vec<_>>() {
+            while let Some(request) = self.give_state(node) {
+                asked.push((node, last_token(self.rounds, &asked), request));
+            }
+        }
+        asked
+    }
+
+    /// Programs give reserved places their values, and newcomers look at what there is.
+    pub(super) fn ask_last(&mut self, asked: &mut Vec<Last>) {
         for (node, program) in &mut self.programs {
-            let token = token(&asked, self.rounds);
+            let token = last_token(self.rounds, asked);
             let isonet = self.members.views.get(&program.view);
             let asks = |isonet: &Arc<Isonet>| {
                 program.give_values(token, isonet).or_else(|| program.look(token, isonet))
@@ -200,7 +217,6 @@ impl World {
                 asked.push((*node, token, request));
             }
         }
-        asked.into_iter().map(|(node, token, request)| (node, frame(token, request))).collect()
     }
 
     fn is_refused(&mut self, node: NodeId, answer: Frame<'_>) -> Result<(), Broken> {
@@ -236,28 +252,38 @@ impl World {
             return Err(Broken::new(KEPT, text));
         };
         let Some(program) = self.programs.get_mut(&node) else { return Ok(()) };
-        let before = program.view;
-        if before == View(0) {
-            program.begins(*view, BTreeSet::new());
-            let is_given = program.got.as_ref().is_some_and(|got| got.0 <= *view && self.given.contains(got));
-            self.begun.insert(*view);
-            return if is_given {
-                Ok(())
-            } else {
-                Err(Broken::new(STATE, format!("node {} begins view {}", node.0, view.0)))
-            };
-        }
-        program.begins(*view, self.members.lost_between(before, *view));
-        self.begun.insert(*view);
-        if self.members.may_follow(before, *view) {
+        let (before, view) = (program.view, *view);
+        self.begins(node, view)?;
+        if before == View(0) || self.members.may_follow(before, view) {
             return Ok(());
         }
         let text = format!("node {} begins view {} behind view {}", node.0, view.0, before.0);
         Err(Broken::new(MAJORITY, text))
     }
+
+    /// A view begins at a node. A process that joins with it has got a state that a program gave.
+    pub(super) fn begins(&mut self, node: NodeId, view: View) -> Result<(), Broken> {
+        let Some(program) = self.programs.get_mut(&node) else { return Ok(()) };
+        self.begun.insert(view);
+        if program.view > View(0) {
+            program.begins(view, self.members.lost_between(program.view, view));
+            return Ok(());
+        }
+        program.begins(view, BTreeSet::new());
+        let is_given = program.got.as_ref().is_some_and(|got| got.0 <= view && self.given.contains(got));
+        if is_given {
+            return Ok(());
+        }
+        Err(Broken::new(STATE, format!("node {} begins view {}", node.0, view.0)))
+    }
 }
 
-fn frame(token: Token, Request { kind, body }: Request) -> OwnedFrame {
+/// The token of what is asked next in the end.
+pub(super) fn last_token(round: u64, asked: &[Last]) -> Token {
+    Token(LAST_TOKENS + round * 1_000 + asked.len() as u64)
+}
+
+pub(super) fn frame(token: Token, Request { kind, body }: Request) -> OwnedFrame {
     OwnedFrame { kind, token, body: body.into(), bulk: Bytes::new() }
 }
 
@@ -304,7 +330,14 @@ impl Ledger {
             HALTED => return kept(answer),
             _ => {}
         }
-        let Some(program) = world.programs.get_mut(&node) else { return Ok(()) };
+        world.answered(node, answer)
+    }
+}
+
+impl World {
+    /// What a node tells its program of what that has asked, and of what there is for it.
+    pub(super) fn answered(&mut self, node: NodeId, answer: Frame<'_>) -> Result<(), Broken> {
+        let Some(program) = self.programs.get_mut(&node) else { return Ok(()) };
         match answer.kind {
             COMPLETED => program.completed(answer),
             DELIVERED => program.delivered(answer),
@@ -322,7 +355,7 @@ impl Ledger {
 }
 
 /// Nobody says that another has broken the protocol.
-fn kept(answer: Frame<'_>) -> Result<(), Broken> {
+pub(super) fn kept(answer: Frame<'_>) -> Result<(), Broken> {
     let halted = Halted::decode_all(answer.body).map_err(|error| Broken::new(KEPT, error.to_string()))?;
     match halted.halt.cause {
         HaltCause::Gone => Ok(()),

@@ -45,7 +45,7 @@ impl Members {
         isonet.topology().nodes().chain(managers).collect()
     }
 
-    fn first(&self) -> &Isonet {
+    pub(super) fn first(&self) -> &Isonet {
         self.views.first_key_value().expect("there is a first").1
     }
 
@@ -129,17 +129,21 @@ impl Members {
         Self::everybody(self.last().1).into_iter().filter(|node| self.untold(*node).is_some()).collect()
     }
 
-    fn nodes(&self, view: View) -> BTreeSet<NodeId> {
+    pub(super) fn nodes(&self, view: View) -> BTreeSet<NodeId> {
         self.views.get(&view).map(|isonet| isonet.topology().nodes().collect()).unwrap_or_default()
     }
 
     /// Whether a later view has more than half of the nodes of an earlier one, or half with its eldest: so that no others begin one.
     pub(super) fn is_majority(&self, earlier: View, later: View) -> bool {
-        let of = self.nodes(earlier);
-        let staying = &of - &self.ended_between(earlier, later);
-        let eldest = of.iter().min_by_key(|node| (self.since(**node, earlier), **node));
-        2 * staying.len() > of.len()
-            || 2 * staying.len() == of.len() && eldest.is_some_and(|eldest| staying.contains(eldest))
+        self.is_quorum(earlier, &(&self.nodes(earlier) - &self.ended_between(earlier, later)))
+    }
+
+    /// Whether these nodes of a view are more than half of it, or half with its eldest.
+    pub(super) fn is_quorum(&self, view: View, some: &BTreeSet<NodeId>) -> bool {
+        let of = self.nodes(view);
+        let eldest = of.iter().min_by_key(|node| (self.since(**node, view), **node));
+        2 * some.len() > of.len()
+            || 2 * some.len() == of.len() && eldest.is_some_and(|eldest| some.contains(eldest))
     }
 
     /// Whether a node of one view may be in a later one: views between them may have begun at it without its program being told.
@@ -156,6 +160,16 @@ impl Members {
     pub(super) fn must_begin(&self) -> bool {
         let last = self.last().0;
         !self.needs_another() && self.views.keys().all(|view| self.is_majority(*view, last))
+    }
+
+    /// Whether a token manager of a view before this one is not in this one, as the process that it was.
+    pub(super) fn has_lost_manager(&self, of: View) -> bool {
+        let left = Self::everybody(&self.views[&of]);
+        self.views.range(..of).any(|(view, isonet)| {
+            let ended = self.ended_between(*view, of);
+            let mut managers = isonet.topology().switches().iter().map(|switch| switch.manager);
+            managers.any(|manager| !left.contains(&manager) || ended.contains(&manager))
+        })
     }
 
     /// Nodes and token managers of earlier views that are not in this one.

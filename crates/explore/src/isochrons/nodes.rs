@@ -2,22 +2,25 @@
 
 use super::{Isochrons, world};
 use crate::system::Birth;
-use quintet_contract::{Address, DownCause, Input, Kind, NodeId, Outbox, PeerChange, Protocol, Time};
+use quintet_contract::{Address, DownCause, Frame, Input, Kind, NodeId, Outbox, PeerChange, Protocol, Time};
 use quintet_isotach::{
-    Isonet, ManagerConfig, Node as IsotachNode, NodeConfig, TokenManager, View, Witnessed,
+    Isonet, ManagerConfig, Member, Node as IsotachNode, NodeConfig, TokenManager, View, Witnessed,
 };
+use quintet_messaging::Messages;
+use quintet_stack::Stack;
 use quintet_wire::registry::{PORT_CALLERS, PORT_ISOTACH, PORT_TOKEN_MANAGER, USER};
 use std::sync::Arc;
 
 /// From the membership to a host: a node (u16) is taken to be gone.
 pub(super) const GONE: Kind = USER.kind(0);
 
-/// A node, or a token manager.
+/// A node, a token manager, or both with all that is below them in a live process.
 pub struct Node(Runs);
 
 enum Runs {
     Node(Box<IsotachNode>),
     Manager(Box<TokenManager>),
+    Member(Box<Stack<Member>>),
     /// A token manager that crashed does not come back: another one stands in for it.
     Nothing,
 }
@@ -69,24 +72,41 @@ impl Isochrons {
     }
 }
 
+fn member_of(stack: &Stack<Member>) -> Option<&Member> {
+    stack.inner().get(PORT_ISOTACH).map(Messages::inner)
+}
+
 impl Node {
     /// What it did, if it is a node.
     pub(super) fn witness(&self) -> &[Witnessed] {
         self.isotach().map_or(&[], IsotachNode::witness)
     }
 
+    pub(super) fn of_member(stack: Stack<Member>) -> Node {
+        Node(Runs::Member(Box::new(stack)))
+    }
+
     pub(super) fn isotach(&self) -> Option<&IsotachNode> {
-        if let Runs::Node(node) = &self.0 { Some(node) } else { None }
+        match &self.0 {
+            Runs::Node(node) => Some(node),
+            Runs::Member(stack) => member_of(stack).map(Member::node),
+            Runs::Manager(_) | Runs::Nothing => None,
+        }
     }
 
     pub(super) fn token_manager(&self) -> Option<&TokenManager> {
-        if let Runs::Manager(manager) = &self.0 { Some(manager) } else { None }
+        match &self.0 {
+            Runs::Manager(manager) => Some(manager),
+            Runs::Member(stack) => member_of(stack).map(Member::manager),
+            Runs::Node(_) | Runs::Nothing => None,
+        }
     }
 
     fn protocol_mut(&mut self) -> Option<&mut dyn Protocol> {
         match &mut self.0 {
             Runs::Node(node) => Some(&mut **node),
             Runs::Manager(manager) => Some(&mut **manager),
+            Runs::Member(stack) => Some(&mut **stack),
             Runs::Nothing => None,
         }
     }
@@ -112,7 +132,12 @@ impl Protocol for Node {
         match &self.0 {
             Runs::Node(node) => node.deadline(),
             Runs::Manager(manager) => manager.deadline(),
+            Runs::Member(stack) => stack.deadline(),
             Runs::Nothing => None,
         }
+    }
+
+    fn is_resumed_by(&self, from: Address, frame: Frame<'_>) -> bool {
+        if let Runs::Member(stack) = &self.0 { stack.is_resumed_by(from, frame) } else { false }
     }
 }

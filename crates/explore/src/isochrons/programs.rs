@@ -40,6 +40,10 @@ pub(super) struct Program {
     pub(super) view: View,
     /// Its view has ended, and it has not been told of another.
     has_ended: bool,
+    /// What it submits while its view stands still waits for the next one.
+    waits: bool,
+    /// Its node has ended, and nobody says what becomes of what was not answered.
+    is_over: bool,
     last_delivered: Option<Place>,
     /// Variables that were lost with their last copies: before which isochron.
     lost: BTreeMap<Variable, Token>,
@@ -58,6 +62,8 @@ impl Program {
             plain,
             view: View(1),
             has_ended: false,
+            waits: false,
+            is_over: false,
             last_delivered: None,
             lost: BTreeMap::new(),
             to_give: VecDeque::new(),
@@ -68,6 +74,17 @@ impl Program {
     /// The program of a later process, which is in no view so far.
     pub(super) fn of_newcomer(me: NodeId) -> Program {
         Program { view: View(0), has_ended: true, ..Program::new(me) }
+    }
+
+    /// The same of a member, whose node keeps for the next view what it cannot submit in the present one.
+    pub(super) fn of_member(self) -> Program {
+        Program { waits: true, ..self }
+    }
+
+    /// Its node has ended.
+    pub(super) fn ends(&mut self) {
+        self.has_ended = true;
+        self.is_over = true;
     }
 
     /// Places that it has reserved without giving a value, as far as it knows.
@@ -156,7 +173,7 @@ impl Program {
     }
 
     pub(super) fn refused(&mut self, token: Token, refusal: &Refusal) -> Result<(), Broken> {
-        if self.plain.remove(&token) {
+        if self.plain.remove(&token) || self.is_over {
             return Ok(());
         }
         let view = self.view;
@@ -169,12 +186,17 @@ impl Program {
             Refusal::Misuse(_) if open.view != view => Ok(()),
             // It went by a place of an earlier view that was lost, or by none where one of the last came late.
             Refusal::Misuse(text) if text.contains("reserved") && !self.lost.is_empty() => {
-                self.lost
-                    .retain(|variable, _| !text.contains(&format!("a place of variable {}:", variable.0)));
+                let is_named = |what: &str, variable: Variable| {
+                    text.contains(&format!("{what} place of variable {}:", variable.0))
+                };
+                self.lost.retain(|variable, _| !is_named("a", *variable));
+                // That was with what waited at the end of the view for values that this node alone gives.
+                let known = self.lost.iter_mut().filter(|(variable, _)| is_named("no", **variable));
+                known.for_each(|(_, last)| *last = token);
                 Ok(())
             }
             Refusal::Halted(_) | Refusal::ViewChanged(_) => {
-                self.has_ended = true;
+                self.has_ended = !self.waits;
                 Ok(())
             }
             _ => Err(self.broken(format!("refused: {refusal}"))),
@@ -197,8 +219,11 @@ impl Program {
     /// A view has begun, without the places of variables that it was lost with.
     pub(super) fn begins(&mut self, view: View, lost: BTreeSet<Variable>) {
         (self.view, self.has_ended) = (view, false);
-        if let Some((last, _)) = self.submitted.last_key_value() {
-            self.lost.extend(lost.into_iter().map(|variable| (variable, *last)));
+        // What waits for this view is not of one before.
+        let is_before = |one: &Submitted| !self.waits || one.fate != Fate::Open;
+        let last = self.submitted.iter().rfind(|(_, one)| is_before(one)).map(|(token, _)| *token);
+        if let Some(last) = last.or(self.waits.then_some(Token(0))) {
+            self.lost.extend(lost.into_iter().map(|variable| (variable, last)));
         }
     }
 

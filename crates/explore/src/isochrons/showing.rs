@@ -2,6 +2,7 @@
 
 use super::nodes::GONE;
 use quintet_contract::Frame;
+use quintet_contract::limits::PORTS_PREFIX_BYTES;
 use quintet_isotach::codec::{
     COMPLETED, CUT, Completed, Cut, CutStep, DELIVERED, Delivered, FAREWELL, Farewell, HALTED, Halted,
     MARKERS, NEXT_VIEW, NextMembers, Ordered, PART, Part, REFUSED, Refusal, SUBMIT, TOKEN, TRANSFER,
@@ -9,6 +10,11 @@ use quintet_isotach::codec::{
 };
 use quintet_isotach::{Operation, Place};
 use quintet_wire::{Decode, Reader};
+
+/// What messages write before a frame's body.
+const MESSAGES_PREFIX_BYTES: usize = 8;
+/// What sessions, ports and messages do.
+const STACK_PREFIX_BYTES: usize = quintet_session::PREFIX_BYTES + PORTS_PREFIX_BYTES + MESSAGES_PREFIX_BYTES;
 
 /// A frame in words: what it is, and what of it matters.
 pub(super) fn in_words(frame: Frame<'_>) -> String {
@@ -19,6 +25,15 @@ pub(super) fn in_words(frame: Frame<'_>) -> String {
     let name = name_of(frame.kind).unwrap_or("unknown");
     let what = detail(frame).unwrap_or_default();
     format!("{name} ({}){}{what}", frame.token.0, if what.is_empty() { "" } else { ": " })
+}
+
+/// The same of one below which sessions and messages are: what they wrote before it is left out.
+pub(super) fn of_stack(frame: Frame<'_>) -> String {
+    let inner = frame.body.get(STACK_PREFIX_BYTES..).map(|body| Frame { body, ..frame });
+    match inner.filter(|inner| name_of(inner.kind).is_some() && detail(frame).is_none()) {
+        Some(inner) => in_words(inner),
+        None => in_words(frame),
+    }
 }
 
 fn detail(frame: Frame<'_>) -> Option<String> {

@@ -3,6 +3,7 @@
 use quintet_contract::{NodeId, Random};
 use quintet_isotach::{Delivery, Isonet, Shape, Switch, Topology, Variable};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// The first so many are token managers, or spare ones; all others are nodes with programs.
@@ -32,16 +33,31 @@ pub(super) fn first(seed: u64, all: u16, delivery: Delivery) -> Arc<Isonet> {
     let wires: Vec<_> =
         (1..switches).map(|switch| (name(small(random, switch.into())), name(switch))).collect();
     let topology = Topology::new(described, &wires).expect("it is a tree");
+    let variables = variables(random, MANAGERS + 1..=all);
+    let isonet = Isonet::new(topology, variables).expect("they can be shared");
+    Arc::new(isonet.with_delivery(delivery))
+}
+
+/// The same of members at one switch, whose pulse the first of them keeps.
+pub(super) fn of_members(seed: u64, all: u16) -> Arc<Isonet> {
+    let members: Vec<NodeId> = (1..=all).map(NodeId).collect();
+    let topology = Topology::lan(NodeId(1), &members).expect("it has nodes");
+    let variables = variables(&mut Random::new(seed, 1), 1..=all);
+    Arc::new(Isonet::new(topology, variables).expect("they can be shared"))
+}
+
+/// One to four variables, each with a copy at some of these nodes.
+fn variables(random: &mut Random, nodes: RangeInclusive<u16>) -> BTreeMap<Variable, Shape> {
     let mut variables = BTreeMap::new();
     for number in 0..=random.below(4) {
         let mut copies: BTreeSet<NodeId> =
             nodes.clone().filter(|_| random.chance(400_000)).map(NodeId).collect();
-        copies.insert(NodeId(MANAGERS + 1 + small(random, u64::from(all - MANAGERS))));
+        let count = u64::from(nodes.end() + 1 - nodes.start());
+        copies.insert(NodeId(nodes.start() + small(random, count)));
         let bytes = 1 + usize::from(small(random, 12));
         variables.insert(Variable(u32::try_from(number).expect("few")), Shape { bytes, copies });
     }
-    let isonet = Isonet::new(topology, variables).expect("they can be shared");
-    Arc::new(isonet.with_delivery(delivery))
+    variables
 }
 
 fn name(switch: u16) -> String {

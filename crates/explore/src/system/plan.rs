@@ -9,7 +9,7 @@ use std::fmt;
 /// The most faults of a run.
 const MOST: usize = 6;
 /// The time between the end of a fault and the next of the same node, or of the network.
-const BREATH: Span = Span::from_millis(1);
+pub(super) const BREATH: Span = Span::from_millis(1);
 
 /// One run.
 #[derive(Debug)]
@@ -65,6 +65,19 @@ impl Fault {
     pub(super) fn is_end(&self) -> bool {
         matches!(self, Fault::Up { .. } | Fault::GoOn { .. } | Fault::Mend)
     }
+
+    /// Of so many nodes those that live, and that others may not hear for a while: those who stand still, of a network that is divided the smaller part, both ends of a cut.
+    pub(super) fn doubted(&self, nodes: u16) -> Vec<NodeId> {
+        match self {
+            Fault::Pause { node, .. } => vec![*node],
+            Fault::Cut { from, to } => vec![*from, *to],
+            Fault::Divide { apart } if 2 * apart.len() > nodes.into() => {
+                (1..=nodes).map(NodeId).filter(|node| !apart.contains(node)).collect()
+            }
+            Fault::Divide { apart } => apart.clone(),
+            Fault::Down { .. } | Fault::Up { .. } | Fault::GoOn { .. } | Fault::Mend => Vec::new(),
+        }
+    }
 }
 
 impl Plan {
@@ -84,6 +97,7 @@ impl Plan {
         let patience = patience(system, nodes, link);
         let drawn = Drawn {
             patience,
+            steps_end: joins(system, nodes, |joined| joined == Joined::Redialled),
             begin: system.begins_after(),
             within: pace.faults_within,
             ..Drawn::new(nodes, allowed)
@@ -99,10 +113,14 @@ impl Plan {
 
 /// How long what is under way takes at most, where its receivers are told of its sender's end after it has come.
 fn patience(system: &impl System, nodes: u16, link: LinkModel) -> Span {
-    let is_reliable =
-        |(a, b)| matches!(system.link(NodeId(a), NodeId(b)), Joined::Reliable | Joined::Dialled);
+    let is_reliable = |joined| matches!(joined, Joined::Reliable | Joined::Redialled | Joined::Dialled);
+    if joins(system, nodes, is_reliable) { Span(link.delay_max.0 + BREATH.0) } else { Span::ZERO }
+}
+
+/// Whether two of so many nodes are joined so.
+fn joins(system: &impl System, nodes: u16, so: impl Fn(Joined) -> bool) -> bool {
     let mut pairs = (1..=nodes).flat_map(|a| (a + 1..=nodes).map(move |b| (a, b)));
-    if pairs.any(is_reliable) { Span(link.delay_max.0 + BREATH.0) } else { Span::ZERO }
+    pairs.any(|(a, b)| so(system.link(NodeId(a), NodeId(b))))
 }
 
 fn draw_link(world: &mut Chooser, allowed: Faults) -> LinkModel {
@@ -157,6 +175,8 @@ struct Drawn {
     allowed: Faults,
     /// What is under way takes no longer.
     patience: Span,
+    /// Nothing befalls a node that stood still before the step has ended that it was in: so what that told callers is not lost with a stop that the node remembers.
+    steps_end: bool,
     /// Before the first fault.
     begin: Span,
     /// In so much time from then on faults begin.
@@ -175,6 +195,7 @@ impl Drawn {
             nodes,
             allowed,
             patience,
+            steps_end: false,
             begin,
             within,
             faults: Vec::new(),
@@ -218,6 +239,11 @@ impl Drawn {
             Sort::Pause => {
                 let pause = Fault::Pause { node, span: lasting };
                 self.strike(at, lasting, node, (pause, Fault::GoOn { node }));
+                if self.steps_end {
+                    self.down.extend(
+                        self.down.last().map(|(_, _, until)| (node, *until, Span(until.0 + lasting.0))),
+                    );
+                }
             }
             Sort::Stop | Sort::Crash => {
                 let notice = chooser.below(lasting.0 / 1_000);

@@ -1,13 +1,17 @@
 //! One run: requests under faults, then rest.
 
+mod links;
+mod lives;
+
 use super::history::{History, What};
 use super::panics::caught;
 use super::plan::{Fault, Plan};
 use super::watched::{Answers, Callers, STEP, Watched};
-use super::{Birth, Broken, Call, Joined, PORT_CALLERS, System, Verdict};
+use super::{Birth, Broken, Call, PORT_CALLERS, System, Verdict};
 use crate::plan::streams;
+use lives::Due;
 use quintet_contract::{Address, Bytes, NodeId, OwnedFrame, Port, Span, Time, Token};
-use quintet_simulate::{Choices, Chooser, Distribution, Hosted, LinkModel, Picos, Restart, Simulation};
+use quintet_simulate::{Choices, Chooser, Distribution, Picos, Simulation};
 
 /// The rule of those who panic.
 pub(super) const NO_PANIC: &str = "nothing panics";
@@ -17,12 +21,8 @@ const ENDS: &str = "a run comes to its end";
 const STEP_COST: Span = Span::from_micros(1);
 /// The slowness of a node that is as fast as usual, in thousandths.
 const USUAL: u64 = 1_000;
-/// How often it is looked whether a node without a link is to have one.
-const DIALS_EVERY: Span = Span::from_millis(5);
-/// Disks that are lost, of a million that may be.
-const LOST_DISKS: u32 = 300_000;
-/// What a link takes that loses nothing, in one frame.
-const LONGEST_BULK: usize = 1 << 24;
+/// So long nothing is looked for in the end.
+const TURN: Span = Span::from_millis(5);
 
 /// What came of a run.
 pub(super) struct Outcomes {
@@ -128,6 +128,8 @@ struct Life {
     port: Port,
     number: u64,
     is_up: bool,
+    /// It went down as its process ended by itself.
+    has_exited: bool,
     next_request: Time,
     requests_left: u64,
     /// Links that were made for it when they were needed.
@@ -148,7 +150,13 @@ struct Run<'a, S: System> {
     events_limit: u64,
     /// Pairs of nodes that have links when they need them, the one that makes them first, and whether they have had one.
     dialling: Vec<(NodeId, NodeId, bool)>,
+    /// Pairs of nodes whose links hosts make again.
+    redialled: Vec<(NodeId, NodeId)>,
     next_dial: Time,
+    /// Who is refused where it dials.
+    dials: Chooser,
+    /// What hosts are to do, or to find.
+    due: Vec<(Time, Due)>,
     /// Ways that keep frames back.
     held: Vec<(NodeId, NodeId)>,
 }
@@ -166,6 +174,7 @@ impl<'a, S: System> Run<'a, S> {
             port: system.port_of(node),
             number: 1,
             is_up: true,
+            has_exited: false,
             next_request: Time::ZERO,
             requests_left: plan.requests,
             dialled: 0,
@@ -184,6 +193,9 @@ impl<'a, S: System> Run<'a, S> {
             counted: Counted::default(),
             events_limit,
             dialling: Vec::new(),
+            redialled: Vec::new(),
+            dials: choices.stream(streams::DIALS),
+            due: Vec::new(),
             next_dial: Time::ZERO,
             held: Vec::new(),
         };
@@ -203,28 +215,6 @@ impl<'a, S: System> Run<'a, S> {
             run.put_off(index);
         }
         run
-    }
-
-    fn join(&mut self, one: NodeId, other: NodeId) {
-        let model = match self.system.link(one, other) {
-            Joined::Lossy => self.plan.link,
-            Joined::Reliable => self.reliable_link(),
-            // Who has the higher number makes it.
-            Joined::Dialled => return self.dialling.push((other, one, false)),
-            Joined::Apart => return,
-        };
-        self.simulation.connect(self.address(one), self.address(other), model);
-    }
-
-    fn reliable_link(&self) -> LinkModel {
-        let LinkModel { delay_min, delay_max, .. } = self.plan.link;
-        LinkModel {
-            delay_min,
-            delay_max,
-            max_bulk_bytes: LONGEST_BULK,
-            may_be_cut: true,
-            ..LinkModel::default()
-        }
     }
 
     fn address(&self, node: NodeId) -> Address {
@@ -255,12 +245,14 @@ impl<'a, S: System> Run<'a, S> {
         loop {
             let fault = faults.peek().map(|(at, _)| Time::ZERO + *at);
             let request = self.next_request();
-            let next = request.map(|(_, at)| at).into_iter().chain(fault).min();
-            let Some(next) = next else { break };
+            let asked = request.map(|(_, at)| at);
+            let Some(next) = asked.into_iter().chain(fault).min() else { break };
+            let next = self.next_due().map_or(next, |due| due.min(next));
             self.run_to(next)?;
+            self.do_due();
             if let Some((_, fault)) = faults.next_if(|(at, _)| Time::ZERO + *at <= next) {
                 self.suffer(fault);
-            } else if let Some((index, _)) = request {
+            } else if let Some((index, _)) = request.filter(|(_, at)| *at <= next) {
                 self.ask(index);
             }
             self.look()?;
@@ -284,8 +276,10 @@ impl<'a, S: System> Run<'a, S> {
     fn settle(&mut self) -> Result<(), Broken> {
         let end = self.simulation.now() + self.system.settles_within();
         while self.simulation.now() < end && !self.system.has_settled(&self.ledger) {
-            let next = self.simulation.now() + DIALS_EVERY;
-            self.run_to(next.min(end))?;
+            let next = (self.simulation.now() + TURN).min(end);
+            self.run_to(self.next_due().map_or(next, |due| due.min(next)))?;
+            self.do_due();
+            self.redial();
         }
         Ok(())
     }
@@ -298,7 +292,7 @@ impl<'a, S: System> Run<'a, S> {
     fn run_to(&mut self, end: Time) -> Result<(), Broken> {
         while let Some(at) = self.simulation.next_at().filter(|at| *at <= Picos::reaching(end)) {
             self.history.set_now(at.time());
-            if at.time() >= self.next_dial && !self.dialling.is_empty() {
+            if at.time() >= self.next_dial && self.has_dialling() {
                 self.dial();
             }
             let goes_on = self.simulation.step();
@@ -313,41 +307,6 @@ impl<'a, S: System> Run<'a, S> {
         Ok(())
     }
 
-    /// Makes a link for each node that is to have one and has none.
-    fn dial(&mut self) {
-        self.next_dial = self.simulation.now() + DIALS_EVERY;
-        for index in 0..self.lives.len() {
-            let Life { node, is_up, dialled, .. } = self.lives[index];
-            let mut own = self.dialling.iter().filter(|(from, ..)| *from == node).peekable();
-            if !is_up || own.peek().is_none() || own.any(|pair| self.is_linked(*pair)) {
-                continue;
-            }
-            if let Some(to) = self.system.dials(node, dialled, &self.view()) {
-                self.lives[index].dialled += 1;
-                self.make_link(node, to);
-            }
-        }
-    }
-
-    fn is_linked(&self, (from, to, had_one): (NodeId, NodeId, bool)) -> bool {
-        let is_up = self.lives.iter().any(|life| life.node == to && life.is_up);
-        had_one && is_up && !self.simulation.is_closed(from, to)
-    }
-
-    /// Nothing comes of it if the other is down.
-    fn make_link(&mut self, from: NodeId, to: NodeId) {
-        let (here, there, model) = (self.address(from), self.address(to), self.reliable_link());
-        let is_up = self.lives.iter().any(|life| life.node == to && life.is_up);
-        let Some(pair) = self.dialling.iter_mut().find(|pair| (pair.0, pair.1) == (from, to)) else { return };
-        if !is_up {
-            return;
-        }
-        match core::mem::replace(&mut pair.2, true) {
-            true => self.simulation.connect_again(from, to, model),
-            false => self.simulation.connect(here, there, model),
-        }
-    }
-
     fn look(&mut self) -> Result<(), Broken> {
         let answers = std::mem::take(&mut *self.answers.borrow_mut());
         for (node, answer) in answers {
@@ -355,6 +314,7 @@ impl<'a, S: System> Run<'a, S> {
             self.history.note(Some(node), || What::Answered(answer.clone()));
             self.system.answered(node, answer.borrow(), &mut self.ledger)?;
         }
+        self.see_exits();
         self.system.always(&self.view(), &self.ledger)
     }
 
@@ -399,6 +359,10 @@ impl<'a, S: System> Run<'a, S> {
 
     fn suffer(&mut self, fault: &Fault) {
         self.history.note(None, || What::Fault(fault.to_string()));
+        let doubted = fault.doubted(self.plan.nodes);
+        if !doubted.is_empty() {
+            self.system.befalls(&doubted, &mut self.ledger);
+        }
         match fault {
             Fault::Down { node, notice, remembers } => self.end(*node, *notice, *remembers),
             Fault::Up { node, remembers } => self.begin_again(*node, *remembers),
@@ -413,71 +377,6 @@ impl<'a, S: System> Run<'a, S> {
             }
             Fault::Cut { from, to } => self.cut(*from, *to),
             Fault::Mend => self.mend(),
-        }
-    }
-
-    /// Loses all frames from one node to another, or keeps them back, as the link between the two does.
-    fn cut(&mut self, from: NodeId, to: NodeId) {
-        match self.system.link(from.min(to), from.max(to)) {
-            Joined::Lossy => self.simulation.set_cut(from, to, true),
-            Joined::Reliable => {
-                self.simulation.set_held(from, to, true);
-                self.held.push((from, to));
-            }
-            Joined::Dialled | Joined::Apart => {}
-        }
-    }
-
-    fn mend(&mut self) {
-        self.simulation.partition(&[]);
-        for (from, to) in std::mem::take(&mut self.held) {
-            self.simulation.set_held(from, to, false);
-        }
-    }
-
-    fn life(&mut self, node: NodeId) -> &mut Life {
-        &mut self.lives[usize::from(node.0) - 1]
-    }
-
-    fn end(&mut self, node: NodeId, notice: Span, remembers: bool) {
-        let view =
-            View { simulation: &self.simulation, hosted: &self.lives, protocol: core::marker::PhantomData };
-        self.system.goes_down(node, &view, &mut self.ledger);
-        self.simulation.crash(node, notice);
-        self.life(node).is_up = false;
-        if !remembers {
-            self.answers.borrow_mut().retain(|(whose, _)| *whose != node);
-            self.system.crashed(node, &mut self.ledger);
-        }
-    }
-
-    fn begin_again(&mut self, node: NodeId, remembers: bool) {
-        self.life(node).is_up = true;
-        if remembers {
-            return self.simulation.restart(node, Restart::WithMemory);
-        }
-        self.lose_disk(node);
-        let life = self.life(node);
-        (life.number, life.dialled) = (life.number + 1, 0);
-        let number = life.number;
-        let callers = Callers { node, answers: self.answers.clone() };
-        let instances: Vec<(Port, Box<dyn Hosted>)> = vec![
-            (self.address(node).port, Box::new(self.born(node, number))),
-            (PORT_CALLERS, Box::new(callers)),
-        ];
-        self.simulation.restart(node, Restart::Fresh(instances));
-        self.set_costs(node);
-    }
-
-    /// Empties the disk of a node that begins a new life, if it may be lost and the choices have it so.
-    fn lose_disk(&mut self, node: NodeId) {
-        if !self.system.may_lose_disk(node, &self.view()) {
-            return;
-        }
-        self.losses.begin();
-        if self.losses.chance(LOST_DISKS) {
-            self.history.note(None, || What::Fault(format!("node {} has lost its disk", node.0)));
-            self.simulation.lose_disk(node);
         }
     }
 

@@ -66,6 +66,9 @@ pub struct StackConfig {
     /// A defect of the sessions, likewise.
     #[cfg(feature = "seeded-defects")]
     pub session_defect: Option<quintet_session::Defect>,
+    /// A defect of the member of an isonet, likewise.
+    #[cfg(feature = "seeded-defects")]
+    pub isotach_defect: Option<quintet_isotach::Defect>,
 }
 
 /// How a side looks after its sessions. Zero is never.
@@ -122,6 +125,8 @@ impl StackConfig {
             messaging_defect: None,
             #[cfg(feature = "seeded-defects")]
             session_defect: None,
+            #[cfg(feature = "seeded-defects")]
+            isotach_defect: None,
         }
     }
 

@@ -43,7 +43,10 @@ pub fn isotach_member(config: &StackConfig) -> Placed<Member> {
     let isotach = config.isotach.as_ref().expect("the node is a member of an isonet");
     let others = isotach.isonet.topology().nodes().filter(|node| *node != isotach.me);
     let asks = others.map(|node| Address { node, port: PORT_ISOTACH }).collect();
-    let protocol = Member::new(isotach.config());
+    let node = isotach.config();
+    #[cfg(feature = "seeded-defects")]
+    let node = NodeConfig { defect: config.isotach_defect, ..node };
+    let protocol = Member::new(node);
     Placed { port: PORT_ISOTACH, kinds: ISOTACH, asks, services: &[PORT_LINKS], protocol }
 }
 

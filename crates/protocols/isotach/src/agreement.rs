@@ -72,6 +72,8 @@ pub(crate) struct Agreement {
     /// Who has heard of all that they want to end.
     informed: BTreeSet<NodeId>,
     has_ended: bool,
+    /// One node decides, by a defect.
+    one_decides: bool,
     /// To whom what is to be said.
     pub(crate) said: VecDeque<(NodeId, View, AgreeStep)>,
     pub(crate) outcomes: VecDeque<Outcome>,
@@ -113,6 +115,7 @@ impl Agreement {
             leaving: BTreeSet::new(),
             informed: BTreeSet::new(),
             has_ended: false,
+            one_decides: false,
             said: VecDeque::new(),
             outcomes: VecDeque::new(),
         }
@@ -123,6 +126,11 @@ impl Agreement {
         let mut agreement = Agreement { life, is_new: true, ..self };
         agreement.ask_all();
         agreement
+    }
+
+    /// The same where one node decides, by a defect.
+    pub(crate) fn decided_by_one(self, one_decides: bool) -> Agreement {
+        Agreement { one_decides, ..self }
     }
 
     fn ask_all(&mut self) {
@@ -301,7 +309,7 @@ impl Agreement {
         {
             proposal.accepted = accepted;
         }
-        if !self.members.is_quorum(&proposal.promises) {
+        if !self.one_decides && !self.members.is_quorum(&proposal.promises) {
             return;
         }
         let earlier = proposal.accepted.take().map(|(_, members)| members);
@@ -315,7 +323,7 @@ impl Agreement {
     fn accepted(&mut self, from: NodeId, ballot: Ballot) {
         let Some(proposal) = self.proposal.as_mut().filter(|mine| mine.ballot == ballot) else { return };
         proposal.accepts.insert(from);
-        if self.members.is_quorum(&proposal.accepts)
+        if (self.one_decides || self.members.is_quorum(&proposal.accepts))
             && let Some(members) = proposal.members.take()
         {
             self.adopt(View(self.base.0 + 1), members);
@@ -458,7 +466,7 @@ impl Agreement {
 
     /// Whether so few of the view are reached that others may agree on another one, and have told nothing of that for long enough.
     fn is_too_few(&mut self, now: Time, reached: &BTreeSet<NodeId>) -> bool {
-        if self.members.is_quorum(reached) {
+        if self.one_decides || self.members.is_quorum(reached) {
             self.patient_until = None;
             return false;
         }

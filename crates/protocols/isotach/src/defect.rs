@@ -38,6 +38,16 @@ pub enum Defect {
     StateOfLater,
     /// A node that has joined executes what comes, whether it has the state before it or not.
     StateNotAwaited,
+    /// A token manager tells what it told nodes in a farewell only if there was no room for it.
+    FarewellForgetsTold,
+    /// What the token manager of a member tells its own node in a farewell is lost between the two.
+    FarewellLostInside,
+    /// A member does not give up who refuses connections.
+    RefusalForgotten,
+    /// The token manager of a member does not begin the views that follow the first.
+    PulseNotKept,
+    /// Members agree on a view where one of them accepts it.
+    OneDecides,
 }
 
 /// Whether this defect is switched on. Always false without the feature.

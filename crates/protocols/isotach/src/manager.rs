@@ -12,6 +12,7 @@ use crate::codec::{
     TOKEN, read_announcements, read_received, read_token, write_marker,
 };
 use crate::config::ManagerConfig;
+use crate::cut::Told;
 use crate::defect::seeded;
 use crate::fence::{Fence, Passage};
 use crate::isonet::Delivery;
@@ -51,6 +52,8 @@ pub struct TokenManager {
     /// What nodes of this switch execute in pulses that have not ended, and which of them.
     calendar: BTreeMap<Ordered, Vec<NodeId>>,
     scheduled: Tally,
+    /// What nodes of this switch were told to execute. One that could not be reached for a while may lack it, and stay, where another one has executed it and is gone.
+    told: Told,
     /// Why the nodes here execute nothing any more in this view.
     halt: Option<Halt>,
     /// Who broke the protocol in this view, and is heard no more.
@@ -133,6 +136,7 @@ impl TokenManager {
             last_words: BTreeMap::new(),
             calendar: BTreeMap::new(),
             scheduled: Tally::default(),
+            told: Told::default(),
             halt: None,
             cut_off: BTreeSet::new(),
             gone: BTreeSet::new(),
@@ -277,6 +281,7 @@ impl TokenManager {
             }
             let (ordered, receivers) = entry.remove_entry();
             self.scheduled.remove(ordered.sender);
+            self.told.add(ordered);
             for receiver in receivers {
                 self.counters.markers += 1;
                 if seeded!(self.config, MarkerLost) && self.counters.markers.is_multiple_of(7) {

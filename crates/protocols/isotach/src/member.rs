@@ -11,6 +11,7 @@
 
 use crate::codec::{ANNOUNCE, FAREWELL, HALTED, MARKERS, RECEIVED};
 use crate::config::{ManagerConfig, NodeConfig};
+use crate::defect::seeded;
 use crate::logical_time::View;
 use crate::manager::TokenManager;
 use crate::node::Node;
@@ -34,6 +35,8 @@ pub struct Member {
     node: Node,
     manager: TokenManager,
     inside: Inside,
+    #[cfg(feature = "seeded-defects")]
+    defect: Option<crate::Defect>,
 }
 
 /// What the two of one member have told each other, and have not taken.
@@ -88,6 +91,8 @@ impl Member {
         Member {
             me: config.me,
             manager: TokenManager::new(first_of_manager(&config)),
+            #[cfg(feature = "seeded-defects")]
+            defect: config.defect,
             node: Node::new(config),
             inside: Inside::default(),
         }
@@ -123,6 +128,7 @@ impl Member {
 
     fn take(&mut self, now: Time, from: Address, frame: Frame<'_>, out: &mut dyn Outbox) {
         match frame.kind {
+            _ if from == links_of(self.me) && seeded!(self, RefusalForgotten) => {}
             _ if from == links_of(self.me) => take_link_news(frame, out),
             _ if from.port != PORT_ISOTACH => self.give_node(now, Input::Frame(from, frame), out),
             kind if is_for_manager(kind) => self.give_manager(now, Input::Frame(from, frame), out),
@@ -163,11 +169,16 @@ impl Member {
     /// its own.
     fn settle(&mut self, now: Time, out: &mut dyn Outbox) {
         loop {
-            self.follow_view(now, out);
+            if !seeded!(self, PulseNotKept) {
+                self.follow_view(now, out);
+            }
             if let Some(frame) = self.inside.for_manager.pop_front() {
                 self.give_manager(now, Input::Frame(node_at(self.me), frame.borrow()), out);
             } else if let Some(frame) = self.inside.for_node.pop_front() {
-                self.give_node(now, Input::Frame(manager_at(self.me), frame.borrow()), out);
+                let is_lost = frame.kind == FAREWELL && seeded!(self, FarewellLostInside);
+                if !is_lost {
+                    self.give_node(now, Input::Frame(manager_at(self.me), frame.borrow()), out);
+                }
             } else {
                 return;
             }

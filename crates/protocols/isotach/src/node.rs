@@ -147,6 +147,7 @@ impl Node {
             gone: BTreeSet::new(),
             agreement: config.managers_from.map(|from| {
                 let agreement = Agreement::new(config.me, from, config.view, topology.clone());
+                let agreement = agreement.decided_by_one(seeded!(config, OneDecides));
                 match config.joins {
                     Some(life) => agreement.joins_as(life),
                     None => agreement,

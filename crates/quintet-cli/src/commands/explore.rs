@@ -31,7 +31,7 @@ const ATTEMPTS: u32 = 20_000;
 
 #[derive(Args)]
 #[command(
-    after_help = "Exits with 1 when a promise was broken, with 2 when none was and it is open of some schedules, with 130 when it was interrupted before. The first schedule that breaks one is made smaller; the smallest is shown and stored.\nmodel FILE runs a model file over so many seeds, and looks for one whose run breaks a statement of its [check]: how long something waits at most, what is never lost, that it ends by itself (docs/models.md). The first is shown, with the shortest run of it that was found and the command that runs it again.\n\nExample:\n  quintet explore --seeds 10000\n  quintet explore --seed 17\n  quintet explore tuple-space --placement replicated --seeds 10000\n  quintet explore isotach --seeds 10000\n  quintet explore --replay explore-17.choices\n  quintet explore model models/clinic.toml --seeds 1000\n  quintet explore model models/clinic.toml --set patients=40"
+    after_help = "Exits with 1 when a promise was broken, with 2 when none was and it is open of some schedules, with 130 when it was interrupted before. The first schedule that breaks one is made smaller; the smallest is shown and stored.\nmodel FILE runs a model file over so many seeds, and looks for one whose run breaks a statement of its [check]: how long something waits at most, what is never lost, that it ends by itself (docs/models.md). The first is shown, with the shortest run of it that was found and the command that runs it again.\n\nExample:\n  quintet explore --seeds 10000\n  quintet explore --seed 17\n  quintet explore tuple-space --placement replicated --seeds 10000\n  quintet explore isotach --seeds 10000\n  quintet explore isotach --members --seeds 10000\n  quintet explore --replay explore-17.choices\n  quintet explore model models/clinic.toml --seeds 1000\n  quintet explore model models/clinic.toml --set patients=40"
 )]
 pub(crate) struct Arguments {
     /// What is explored
@@ -67,6 +67,9 @@ pub(crate) struct Arguments {
     /// When an isochron gets its place in the order, if isochrons are explored: a member of a view ends in their schedules if it is safe
     #[arg(long, value_enum, default_value_t = Delivery::Safe)]
     delivery: Delivery,
+    /// Whole members of isonets as they run live, if isochrons are explored: sessions, views that they agree on by themselves, processes that come back
+    #[arg(long, conflicts_with = "delivery")]
+    members: bool,
     /// Switch on a defect, to see that it is found
     #[cfg(feature = "seeded-defects")]
     #[arg(long, value_name = "NAME")]
@@ -136,6 +139,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
             let text = "--delivery is for isochrons: quintet explore isotach --delivery agreed";
             return Err(Error::new(Code::BadValue, text));
         }
+        (Protocol::Model | Protocol::TupleSpace, _) if arguments.members => {
+            let text = "--members is for isochrons: quintet explore isotach --members";
+            return Err(Error::new(Code::BadValue, text));
+        }
         (Protocol::Model, Some(file)) => {
             let asked = model::Asked { file, settings: &arguments.set, seeds: arguments.run_seeds()? };
             return model::run(&asked, arguments.json);
@@ -144,6 +151,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
             let text = format!("{} is for a model: quintet explore model {0}", file.display());
             return Err(Error::new(Code::BadValue, text));
         }
+        (Protocol::Isotach, None) if arguments.members => return isochrons::run_members(arguments),
         (Protocol::Isotach, None) => {
             let delivery = match arguments.delivery {
                 Delivery::Safe => quintet_explore::isochrons::Delivery::Safe,

@@ -1,4 +1,5 @@
 use super::*;
+use crate::codec::{FAREWELL, Farewell};
 use crate::isonet::Isonet;
 use crate::limits::MAX_UNEXECUTED;
 use crate::logical_time::Rank;
@@ -242,4 +243,21 @@ fn a_node_that_is_gone_halts_the_view_and_is_named() {
     assert_eq!((manager.halt(), out.frames().len()), (Some(halt), 4));
     let effects = give(&mut manager, node(0), ANNOUNCE, &announce(1, &[0]));
     assert_eq!(sent(&effects, TOKEN), [LEFT, RIGHT], "what is announced gets its place all the same");
+}
+
+#[test]
+fn a_farewell_tells_what_was_told_as_one_who_stays_may_have_lost_it() {
+    let mut manager = manager();
+    let effects = give(&mut manager, node(0), ANNOUNCE, &announce(1, &[0, 1]));
+    assert_eq!(sent(&effects, MARKERS), [node(0), node(1)]);
+    let next = crate::codec::NextView { view: View(4), topology: "switch here at 12: 0" };
+    let callers = Address { node: NodeId(12), port: PORT_CALLERS };
+    let effects = give(&mut manager, callers, NEXT_VIEW, &encode_to_vec(&next));
+    let told = effects.iter().find_map(|effect| match effect {
+        Effect::Sent(to, frame) if (*to, frame.kind) == (node(0), FAREWELL) => {
+            Some(Farewell::decode_all(&frame.body).expect("it is one").known)
+        }
+        _ => None,
+    });
+    assert_eq!(told, Some(vec![Ordered { pulse: Pulse(1), sender: NodeId(0), rank: Rank(1) }]));
 }

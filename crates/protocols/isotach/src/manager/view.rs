@@ -85,11 +85,12 @@ impl TokenManager {
 
     /// What nodes that go on have not been told of the view: what has a place, here and on the way to the neighbours. It goes to the nodes of all switches. Who
     /// has executed it may be gone, with all nodes of this switch, and the manager of a receiver's switch may have left the view before it came there; somebody between
-    /// them knows it.
+    /// them knows it. What nodes were told is for all as well: a node may have lost it with its link. If one of them is in this process, it is always told, and tells the others.
     fn farewells(&mut self, view: View, next: &Topology) -> BTreeMap<Address, Lane> {
         let known: BTreeSet<Ordered> = self.calendar.keys().copied().collect();
         let carried = self.neighbours.iter().flat_map(|neighbour| neighbour.carried());
         let known: BTreeSet<Ordered> = known.into_iter().chain(carried).collect();
+        let told: BTreeSet<Ordered> = core::mem::take(&mut self.told).all().collect();
         let mut nodes = core::mem::take(&mut self.nodes);
         let is_ahead = |ordered: &Ordered| {
             nodes.get(&ordered.sender).is_some_and(|sender| sender.stable.is_ahead(ordered.rank))
@@ -97,10 +98,13 @@ impl TokenManager {
         // Those that their only receivers may lack: nobody has executed them.
         let ahead: BTreeSet<Ordered> = known
             .iter()
+            .chain(&told)
             .chain(nodes.values().flat_map(|node| &node.markers))
             .copied()
             .filter(is_ahead)
             .collect();
+        let me = self.config.isonet.topology().switches()[self.config.switch].manager;
+        let is_beside = next.switch_of(me).is_some();
         let present = self.config.isonet.topology().nodes();
         let staying = present.filter(|node| next.switch_of(*node).is_some());
         let farewell = |node: NodeId| {
@@ -108,7 +112,10 @@ impl TokenManager {
             let is_told = attached.is_some() || !seeded!(self.config, FarewellAtHome);
             let attached = attached.unwrap_or_default();
             let mut lane = attached.lane;
-            let known: BTreeSet<Ordered> = known.iter().copied().chain(attached.markers).collect();
+            let is_all_told = (!is_beside || node == me) && !seeded!(self.config, FarewellForgetsTold);
+            let told = told.iter().filter(|_| is_all_told);
+            let known: BTreeSet<Ordered> =
+                known.iter().chain(told).copied().chain(attached.markers).collect();
             let mut known: Vec<Ordered> = known.difference(&ahead).copied().collect();
             if seeded!(self.config, FarewellLeftOut) || !is_told {
                 known.clear();

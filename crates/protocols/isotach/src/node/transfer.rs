@@ -119,7 +119,8 @@ impl Node {
             self.joins.snapshots.retain_mut(|kept| kept.view != view || kept.is_needed_without(node));
             return Ok(());
         }
-        let is_to_come = view > self.fence.view && self.ended.is_none();
+        // Who is in no view has nothing, and is asked in place of an earlier process.
+        let is_to_come = view > self.fence.view && self.ended.is_none() && self.joins.outside.is_none();
         if let Some(at) = of_view.filter(|_| seeded!(self.config, StateOfLater)) {
             self.joins.snapshots[at].renew(self.memory.copied());
         }

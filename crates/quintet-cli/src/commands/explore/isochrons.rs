@@ -3,7 +3,7 @@
 use super::Arguments;
 use super::system::{self, Named};
 use quintet::Error;
-use quintet_explore::isochrons::{Delivery, Isochrons};
+use quintet_explore::isochrons::{Delivery, Isochrons, Isonets};
 use std::process::ExitCode;
 
 /// # Errors
@@ -21,6 +21,29 @@ pub(super) fn run(arguments: &Arguments, delivery: Delivery) -> Result<ExitCode,
     system::run(arguments, &named, &isochrons(arguments, delivery)?)
 }
 
+/// The same of whole members, as live isonets have them.
+///
+/// # Errors
+/// As [`run`].
+pub(super) fn run_members(arguments: &Arguments) -> Result<ExitCode, Error> {
+    let command = "quintet explore isotach --members".to_owned();
+    let named = Named { name: "members", command, field: ("of", "members") };
+    system::run(arguments, &named, &members(arguments)?)
+}
+
+#[cfg(not(feature = "seeded-defects"))]
+#[expect(clippy::unnecessary_wraps, reason = "there are names to be wrong where there are defects")]
+fn members(_arguments: &Arguments) -> Result<Isonets, Error> {
+    Ok(Isonets::default())
+}
+
+#[cfg(feature = "seeded-defects")]
+fn members(arguments: &Arguments) -> Result<Isonets, Error> {
+    let members = Isonets::default();
+    let Some(name) = &arguments.defect else { return Ok(members) };
+    defect(name).map(|defect| members.with_defect(defect))
+}
+
 #[cfg(not(feature = "seeded-defects"))]
 #[expect(clippy::unnecessary_wraps, reason = "there are names to be wrong where there are defects")]
 fn isochrons(_arguments: &Arguments, delivery: Delivery) -> Result<Isochrons, Error> {
@@ -29,13 +52,17 @@ fn isochrons(_arguments: &Arguments, delivery: Delivery) -> Result<Isochrons, Er
 
 #[cfg(feature = "seeded-defects")]
 fn isochrons(arguments: &Arguments, delivery: Delivery) -> Result<Isochrons, Error> {
-    use quintet::Code;
-    use quintet_explore::isochrons::Defect;
     let isochrons = Isochrons::new(delivery);
     let Some(name) = &arguments.defect else { return Ok(isochrons) };
-    if let Some(defect) = Defect::from_name(name) {
-        return Ok(isochrons.with_defect(defect));
-    }
-    let names: Vec<&str> = Defect::all().map(Defect::name).collect();
-    Err(Error::new(Code::BadValue, format!("--defect {name}: isochrons have {}", names.join(", "))))
+    defect(name).map(|defect| isochrons.with_defect(defect))
+}
+
+#[cfg(feature = "seeded-defects")]
+fn defect(name: &str) -> Result<quintet_explore::isochrons::Defect, Error> {
+    use quintet::Code;
+    use quintet_explore::isochrons::Defect;
+    Defect::from_name(name).ok_or_else(|| {
+        let names: Vec<&str> = Defect::all().map(Defect::name).collect();
+        Error::new(Code::BadValue, format!("--defect {name}: isochrons have {}", names.join(", ")))
+    })
 }

@@ -73,7 +73,7 @@ pub(crate) struct Agreement {
     informed: BTreeSet<NodeId>,
     has_ended: bool,
     /// One node decides, by a defect.
-    one_decides: bool,
+    pub(crate) one_decides: bool,
     /// To whom what is to be said.
     pub(crate) said: VecDeque<(NodeId, View, AgreeStep)>,
     pub(crate) outcomes: VecDeque<Outcome>,
@@ -126,11 +126,6 @@ impl Agreement {
         let mut agreement = Agreement { life, is_new: true, ..self };
         agreement.ask_all();
         agreement
-    }
-
-    /// The same where one node decides, by a defect.
-    pub(crate) fn decided_by_one(self, one_decides: bool) -> Agreement {
-        Agreement { one_decides, ..self }
     }
 
     fn ask_all(&mut self) {

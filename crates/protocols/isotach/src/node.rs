@@ -146,8 +146,8 @@ impl Node {
             cut_off: BTreeSet::new(),
             gone: BTreeSet::new(),
             agreement: config.managers_from.map(|from| {
-                let agreement = Agreement::new(config.me, from, config.view, topology.clone());
-                let agreement = agreement.decided_by_one(seeded!(config, OneDecides));
+                let mut agreement = Agreement::new(config.me, from, config.view, topology.clone());
+                agreement.one_decides = seeded!(config, OneDecides);
                 match config.joins {
                     Some(life) => agreement.joins_as(life),
                     None => agreement,

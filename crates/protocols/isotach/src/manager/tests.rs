@@ -5,6 +5,7 @@ use crate::limits::MAX_UNEXECUTED;
 use crate::logical_time::Rank;
 use crate::topology::Topology;
 use quintet_contract::{DownCause, Effect, Effects, Stage};
+use quintet_wire::Decode as _;
 use std::sync::Arc;
 
 const LEFT: Address = Address { node: NodeId(10), port: PORT_TOKEN_MANAGER };

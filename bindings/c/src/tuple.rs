@@ -134,16 +134,19 @@ impl Contents {
 
     /// The fields are others: what was made of them before is no longer theirs.
     fn forget(&mut self) {
-        self.tuple = OnceLock::new();
-        self.template = OnceLock::new();
-        self.shown = OnceLock::new();
-        self.copies = OnceLock::new();
+        self.tuple.take();
+        self.template.take();
+        self.shown.take();
+        self.copies.take();
     }
 
     /// # Errors
     /// That of an addition.
     fn check(&self) -> Result<(), Error> {
-        self.error.clone().map_or(Ok(()), Err)
+        match &self.error {
+            None => Ok(()),
+            Some(error) => Err(error.clone()),
+        }
     }
 
     /// The tuple to put.

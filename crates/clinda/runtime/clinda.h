@@ -46,6 +46,8 @@ typedef struct {
     const char *place; /* the operation's: "jmatrix.cl:63: in"; errors begin with that */
     size_t fixed;      /* fields at its beginning that an operation leaves to the next one: they are the same each time */
 } clinda_tuple;
+/* Of a kept tuple: all its fields are. */
+#define CLINDA_ALL ((size_t)-1)
 
 /* Begins an operation's tuple, which its thread keeps. Whether the fixed fields are to be added: it is the thread's first time. */
 int clinda_begin(clinda_tuple *tuple);

@@ -30,7 +30,8 @@ void clinda_declare_key(clinda_tuple *types, size_t field)
 static void end(const clinda_tuple *tuple, quintet_status status)
 {
     clinda_must(status, tuple->place);
-    clinda_must(quintet_tuple_truncate(tuple->fields, tuple->fixed), tuple->place);
+    if (tuple->fixed != CLINDA_ALL)
+        clinda_must(quintet_tuple_truncate(tuple->fields, tuple->fixed), tuple->place);
 }
 
 /* Ends one that looks for a tuple: gives what it found. */

@@ -124,17 +124,17 @@ fn aligned(contents: &Contents, index: usize, array: &Array) -> *const u8 {
 }
 
 /// What an array is made with, beside its data.
-struct Shape {
+struct Shape<'a> {
     element: ElementType,
-    sizes: Vec<u64>,
+    sizes: &'a [u64],
 }
 
-impl Shape {
+impl<'a> Shape<'a> {
     /// # Errors
     /// `BadValue`.
-    fn of(element_type: i32, dimensions: usize, shape: *const u64) -> Result<Shape, Error> {
+    fn of(element_type: i32, dimensions: usize, shape: *const u64) -> Result<Shape<'a>, Error> {
         check_dimensions(dimensions)?;
-        let sizes = slice(shape, dimensions, "shape")?.to_vec();
+        let sizes = slice(shape, dimensions, "shape")?;
         Ok(Shape { element: element(element_type)?, sizes })
     }
 

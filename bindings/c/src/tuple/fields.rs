@@ -1,5 +1,6 @@
 //! The fields of a tuple or a template: values lie as they are put and as they come, so that neither copies them.
 
+use core::num::NonZeroUsize;
 use quintet::{Field, MAX_TUPLE_FIELDS, Tuple, Value};
 
 pub(super) enum Fields {
@@ -47,37 +48,26 @@ impl Fields {
     }
 
     pub(super) fn push(&mut self, field: Field) {
-        *self = match (core::mem::take(self), field) {
-            (Fields::Tuple(tuple), Field::Actual(value)) => {
-                let mut values = tuple.into_values();
-                values.push(value);
-                Fields::of(values)
+        match (self, field) {
+            (Fields::Tuple(tuple), Field::Actual(value)) if tuple.values().len() < MAX_TUPLE_FIELDS => {
+                tuple.push(value).expect("there is room for another value");
             }
-            (Fields::Tuple(tuple), field) => {
-                let mut fields: Vec<Field> = tuple.into_iter().map(Field::Actual).collect();
-                fields.push(field);
-                Fields::List(fields)
+            (Fields::List(fields), field) if !fields.is_empty() => fields.push(field),
+            (fields, Field::Actual(value)) if fields.len() == 0 => *fields = Fields::of(vec![value]),
+            (fields, field) => {
+                let mut list = fields.to_list();
+                list.push(field);
+                *fields = Fields::List(list);
             }
-            (Fields::List(fields), Field::Actual(value)) if fields.is_empty() => Fields::of(vec![value]),
-            (Fields::List(mut fields), field) => {
-                fields.push(field);
-                Fields::List(fields)
-            }
-        };
+        }
     }
 
     /// Keeps the first ones, so many of them.
     pub(super) fn truncate(&mut self, count: usize) {
-        *self = match core::mem::take(self) {
-            Fields::Tuple(tuple) => {
-                let mut values = tuple.into_values();
-                values.truncate(count);
-                Fields::of(values)
-            }
-            Fields::List(mut fields) => {
-                fields.truncate(count);
-                Fields::List(fields)
-            }
-        };
+        match (self, NonZeroUsize::new(count)) {
+            (Fields::Tuple(tuple), Some(count)) => tuple.truncate(count),
+            (fields @ Fields::Tuple(_), None) => *fields = Fields::default(),
+            (Fields::List(fields), _) => fields.truncate(count),
+        }
     }
 }

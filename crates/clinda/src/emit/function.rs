@@ -56,9 +56,9 @@ pub(super) fn kept(unit: &Unit, operation: &Operation, tuple: &str) -> String {
     let additions: Vec<String> =
         fields(operation).map(|(number, field)| addition(&address, number, field)).collect();
     let count = operation.fields.iter().take_while(|field| field.is_fixed()).count();
-    let (fixed, others) = additions.split_at(count);
+    let (first, others) = additions.split_at(count);
     let begin = format!("clinda_begin({address})");
-    let begin = match fixed {
+    let begin = match first {
         [] => format!("    {begin};\n"),
         [one] => format!("    if ({begin})\n    {one}"),
         several => {
@@ -67,8 +67,9 @@ pub(super) fn kept(unit: &Unit, operation: &Operation, tuple: &str) -> String {
         }
     };
     let place = place(unit, operation);
+    let fixed = if others.is_empty() { "CLINDA_ALL".to_owned() } else { count.to_string() };
     format!(
-        "    static __thread clinda_tuple {tuple} = {{.place = {place}, .fixed = {count}}};\n\n{begin}{}",
+        "    static __thread clinda_tuple {tuple} = {{.place = {place}, .fixed = {fixed}}};\n\n{begin}{}",
         others.concat()
     )
 }

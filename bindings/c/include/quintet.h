@@ -928,6 +928,13 @@ quintet_status quintet_job_workers(uint32_t *workers);
 quintet_status quintet_tuple_new(quintet_tuple **tuple);
 
 /**
+ * Keeps the first `count` fields and removes those behind them, so that others can be added in their place: a program that puts tuples which begin alike, or asks
+ * for such, makes one and goes on with it. An error that an addition behind them met is forgotten; a tuple that has no more fields stays as it is.
+ */
+quintet_status quintet_tuple_truncate(quintet_tuple *tuple,
+                                      size_t count);
+
+/**
  * Frees a tuple, and all that it lent. NULL is left alone.
  */
 void quintet_tuple_free(quintet_tuple *tuple);

@@ -9,8 +9,8 @@
 //! Every `quintet_tuple_add_...` returns a status. A program need not look at it: the tuple keeps the first error, and the call that uses
 //! the tuple returns it.
 //!
-//! One thread at a time may add to a tuple; any may read one that nobody adds to. What a getter lends (texts, bytes, arrays) is good
-//! until something is added to the tuple or it is freed, whatever happens to the lab.
+//! One thread at a time may change a tuple; any may read one that nobody changes. What a getter lends (texts, bytes, arrays) is good
+//! until something is added to the tuple or removed, or it is freed, whatever happens to the lab.
 //!
 //! ```c
 //! quintet_tuple *row, *any_row;
@@ -36,6 +36,7 @@
 
 pub mod add;
 pub mod array;
+mod fields;
 pub mod formal;
 pub mod get;
 pub mod range;
@@ -45,6 +46,7 @@ use crate::error::quintet_status;
 use core::ffi::c_char;
 use core::mem::MaybeUninit;
 use core::ptr::{NonNull, null_mut};
+use fields::Fields;
 use quintet::{ElementType, Error, Field, Template, Tuple, Type, Value};
 use std::ffi::CString;
 use std::sync::OnceLock;
@@ -78,26 +80,19 @@ handle!(quintet_tuple, Contents, b"tupl", "tuple");
 /// What is behind it.
 #[derive(Default)]
 pub struct Contents {
-    fields: Vec<Kept>,
+    fields: Fields,
     /// The first that an addition met.
     error: Option<Error>,
     tuple: OnceLock<Tuple>,
     /// With its encoding, once it was sent: a template is used again and again.
     template: OnceLock<Template>,
     shown: OnceLock<CString>,
+    /// One for each field, once C wants the bytes of any otherwise than they lie: with a NUL behind them, or aligned.
+    copies: OnceLock<Box<[Copy]>>,
 }
 
-/// A field, and a copy of its bytes where C wants them otherwise than they lie: with a NUL behind them, or aligned.
-struct Kept {
-    field: Field,
-    copy: OnceLock<Box<[u64]>>,
-}
-
-impl Kept {
-    fn new(field: Field) -> Kept {
-        Kept { field, copy: OnceLock::new() }
-    }
-}
+/// A copy of a field's bytes, if C wanted one.
+type Copy = OnceLock<Box<[u64]>>;
 
 /// For the length of a text: it ends with NUL.
 pub const QUINTET_NUL_TERMINATED: usize = usize::MAX;
@@ -117,21 +112,41 @@ const _: () = assert!(QUINTET_MAX_DIMENSIONS == quintet_contract::limits::MAX_DI
 impl Contents {
     /// What the space gave.
     fn received(values: Vec<Value>) -> Contents {
-        let fields = values.into_iter().map(|value| Kept::new(Field::Actual(value)));
-        Contents { fields: fields.collect(), ..Contents::default() }
+        Contents { fields: Fields::of(values), ..Contents::default() }
     }
 
     fn push(&mut self, field: Field) {
-        self.fields.push(Kept::new(field));
-        self.tuple = OnceLock::new();
-        self.template = OnceLock::new();
-        self.shown = OnceLock::new();
+        self.fields.push(field);
+        self.forget();
+    }
+
+    /// Keeps the first fields, so many of them. What an addition behind them met is over.
+    fn truncate(&mut self, count: usize) {
+        let found = self.fields.len();
+        if count <= found {
+            self.error = None;
+        }
+        if count < found {
+            self.fields.truncate(count);
+            self.forget();
+        }
+    }
+
+    /// The fields are others: what was made of them before is no longer theirs.
+    fn forget(&mut self) {
+        self.tuple.take();
+        self.template.take();
+        self.shown.take();
+        self.copies.take();
     }
 
     /// # Errors
     /// That of an addition.
     fn check(&self) -> Result<(), Error> {
-        self.error.clone().map_or(Ok(()), Err)
+        match &self.error {
+            None => Ok(()),
+            Some(error) => Err(error.clone()),
+        }
     }
 
     /// The tuple to put.
@@ -140,21 +155,13 @@ impl Contents {
     /// That of an addition; `BadValue` for a formal, and for no fields or too many.
     fn to_tuple(&self) -> Result<&Tuple, Error> {
         self.check()?;
-        if let Some(tuple) = self.tuple.get() {
-            return Ok(tuple);
+        match (&self.fields, self.tuple.get()) {
+            (Fields::Tuple(tuple), _) | (_, Some(tuple)) => Ok(tuple),
+            (Fields::List(fields), None) => {
+                let tuple = Tuple::new(values(fields)?)?;
+                Ok(self.tuple.get_or_init(|| tuple))
+            }
         }
-        let value = |(index, kept): (usize, &Kept)| match &kept.field {
-            Field::Actual(value) => Ok(value.clone()),
-            Field::Formal(_) => Err(misuse(format!(
-                "field {index} is a formal: only templates have formals, and they are not put"
-            ))),
-            Field::Range(_) => Err(misuse(format!(
-                "field {index} is a range: only templates have ranges, and they are not put"
-            ))),
-        };
-        let values = self.fields.iter().enumerate().map(value).collect::<Result<_, _>>()?;
-        let tuple = Tuple::new(values)?;
-        Ok(self.tuple.get_or_init(|| tuple))
     }
 
     /// The template to match with.
@@ -166,21 +173,29 @@ impl Contents {
         if let Some(template) = self.template.get() {
             return Ok(template);
         }
-        let template = Template::new(self.fields.iter().map(|kept| kept.field.clone()).collect())?;
+        let template = Template::new(self.fields.to_list())?;
         Ok(self.template.get_or_init(|| template))
     }
 
-    fn kept(&self, index: usize) -> Result<&Kept, Error> {
+    fn missing(&self, index: usize) -> Error {
         let count = self.fields.len();
-        self.fields
-            .get(index)
-            .ok_or_else(|| misuse(format!("there is no field {index}: the tuple has {count} fields")))
+        misuse(format!("there is no field {index}: the tuple has {count} fields"))
+    }
+
+    /// # Errors
+    /// `BadValue` for a field that is not there.
+    fn field(&self, index: usize) -> Result<Field, Error> {
+        self.fields.get(index).ok_or_else(|| self.missing(index))
     }
 
     /// # Errors
     /// `BadValue` for a field that is not there, for a formal and for a range.
     fn value(&self, index: usize) -> Result<&Value, Error> {
-        match &self.kept(index)?.field {
+        let found = match &self.fields {
+            Fields::Tuple(tuple) => return tuple.values().get(index).ok_or_else(|| self.missing(index)),
+            Fields::List(fields) => fields.get(index).ok_or_else(|| self.missing(index))?,
+        };
+        match found {
             Field::Actual(value) => Ok(value),
             Field::Formal(wanted) => {
                 Err(misuse(format!("field {index} is a formal, ?{wanted}, and has no value")))
@@ -190,6 +205,35 @@ impl Contents {
             }
         }
     }
+
+    /// A copy of the bytes of a field that is there, made once: aligned for every scalar type, and with a NUL behind it.
+    fn copied(&self, index: usize, bytes: &[u8]) -> *const u8 {
+        let copies = self.copies.get_or_init(|| (0..self.fields.len()).map(|_| Copy::new()).collect());
+        let copy = copies[index].get_or_init(|| {
+            let (words, rest) = bytes.as_chunks::<8>();
+            let mut last = [0; 8];
+            last[..rest.len()].copy_from_slice(rest);
+            words.iter().chain([&last]).map(|word| u64::from_ne_bytes(*word)).collect()
+        });
+        copy.as_ptr().cast()
+    }
+}
+
+/// The values of fields that are to be put.
+///
+/// # Errors
+/// `BadValue` for a formal or a range among them.
+fn values(fields: &[Field]) -> Result<Vec<Value>, Error> {
+    let value = |(index, field): (usize, &Field)| match field {
+        Field::Actual(value) => Ok(value.clone()),
+        Field::Formal(_) => Err(misuse(format!(
+            "field {index} is a formal: only templates have formals, and they are not put"
+        ))),
+        Field::Range(_) => {
+            Err(misuse(format!("field {index} is a range: only templates have ranges, and they are not put")))
+        }
+    };
+    fields.iter().enumerate().map(value).collect()
 }
 
 /// A tuple that the space gave, for C.
@@ -332,6 +376,18 @@ pub extern "C" fn quintet_tuple_new(tuple: Option<&mut MaybeUninit<*mut quintet_
     })
 }
 
+/// Keeps the first `count` fields and removes those behind them, so that others can be added in their place: a program that puts tuples which begin alike, or asks
+/// for such, makes one and goes on with it. An error that an addition behind them met is forgotten; a tuple that has no more fields stays as it is.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_tuple_truncate(tuple: Option<&mut quintet_tuple>, count: usize) -> quintet_status {
+    guarded(|| {
+        let tuple = tuple.ok_or_else(|| null(quintet_tuple::NAME))?;
+        check_mark(tuple)?;
+        tuple.0.value.truncate(count);
+        Ok(())
+    })
+}
+
 /// Frees a tuple, and all that it lent. NULL is left alone.
 #[unsafe(no_mangle)]
 pub extern "C" fn quintet_tuple_free(tuple: Option<NonNull<quintet_tuple>>) {
@@ -364,10 +420,9 @@ pub extern "C" fn quintet_tuple_type(
         let field_type = field_type.ok_or_else(|| null("field_type"))?;
         // There is no empty type.
         *field_type = MaybeUninit::zeroed();
-        let kept = value(tuple)?.kept(index)?;
-        field_type.write(match &kept.field {
+        field_type.write(match value(tuple)?.field(index)? {
             Field::Actual(value) => number(&value.value_type()),
-            Field::Formal(formal) => number(formal),
+            Field::Formal(formal) => number(&formal),
             Field::Range(range) => number(&range.value_type()),
         });
         Ok(())
@@ -384,13 +439,13 @@ pub extern "C" fn quintet_tuple_show(
     guarded(|| {
         let text = place(text, "text", core::ptr::null())?;
         let contents = value(tuple)?;
-        *text = contents.shown.get_or_init(|| show(&contents.fields)).as_ptr();
+        *text = contents.shown.get_or_init(|| show(&contents.fields.to_list())).as_ptr();
         Ok(())
     })
 }
 
-fn show(fields: &[Kept]) -> CString {
-    let fields: Vec<String> = fields.iter().map(|kept| kept.field.to_string()).collect();
+fn show(fields: &[Field]) -> CString {
+    let fields: Vec<String> = fields.iter().map(Field::to_string).collect();
     // A text is shown with its NULs escaped.
     CString::new(format!("({})", fields.join(", "))).unwrap_or_default()
 }

@@ -274,6 +274,56 @@ static void a_field_may_be_added_to_its_own_tuple(void) {
     quintet_tuple_free(tuple);
 }
 
+/* One tuple for many that begin alike. */
+static void a_tuple_is_cut_and_goes_on(void) {
+    quintet_lab *lab;
+    quintet_space *space;
+    quintet_tuple *row = empty(), *wanted = empty(), *taken;
+    const char *shown;
+    int64_t number;
+    OK(quintet_lab_embedded(&lab));
+    OK(quintet_lab_space(lab, &space));
+    OK(quintet_tuple_add_string(row, "row", QUINTET_NUL_TERMINATED));
+    OK(quintet_tuple_add_string(wanted, "row", QUINTET_NUL_TERMINATED));
+    for (int64_t n = 0; n < 3; n++) {
+        OK(quintet_tuple_truncate(row, 1));
+        OK(quintet_tuple_add_int64(row, n));
+        OK(quintet_tuple_add_bytes(row, "data", (size_t)n));
+        OK(quintet_space_out(space, row, LONG_MS));
+    }
+    for (int64_t n = 2; n >= 0; n--) {
+        OK(quintet_tuple_truncate(wanted, 1));
+        OK(quintet_tuple_add_int64(wanted, n));
+        OK(quintet_tuple_add_formal(wanted, QUINTET_TYPE_BYTES));
+        OK(quintet_space_take(space, wanted, LONG_MS, &taken));
+        OK(quintet_tuple_get_int64(taken, 1, &number));
+        CHECK(number == n);
+        /* What was taken can be cut too, and what was a template may become a tuple. */
+        OK(quintet_tuple_truncate(taken, 2));
+        OK(quintet_tuple_show(taken, &shown));
+        CHECK(strncmp(shown, "(\"row\", ", 8) == 0 && strchr(shown, ')') == shown + 9);
+        quintet_tuple_free(taken);
+    }
+    OK(quintet_tuple_truncate(wanted, 2));
+    OK(quintet_space_out(space, wanted, LONG_MS));
+    OK(quintet_space_take(space, wanted, LONG_MS, &taken));
+    OK(quintet_tuple_truncate(wanted, 3));
+    CHECK(quintet_tuple_truncate(wanted, 0) == QUINTET_OK);
+    REFUSED("there is no field 0: the tuple has 0 fields", quintet_tuple_get_int64(wanted, 0, &number));
+    OK(quintet_tuple_add_int64(wanted, 7));
+    OK(quintet_tuple_get_int64(wanted, 0, &number));
+    CHECK(number == 7);
+    /* An error goes with the field that it is of. */
+    COMES_TO(QUINTET_BAD_VALUE, quintet_tuple_add_formal(wanted, -1));
+    OK(quintet_tuple_truncate(wanted, 2));
+    REFUSED("field 1: the type -1", quintet_tuple_add_int64(wanted, 8));
+    OK(quintet_tuple_truncate(wanted, 1));
+    OK(quintet_tuple_add_int64(wanted, 8));
+    REFUSED("tuple is NULL", quintet_tuple_truncate(NULL, 0));
+    quintet_tuple_free(row), quintet_tuple_free(wanted), quintet_tuple_free(taken);
+    quintet_lab_free(lab);
+}
+
 static void empty_data_need_no_address(void) {
     quintet_tuple *tuple = empty();
     OK(quintet_tuple_add_string(tuple, NULL, 0));
@@ -386,6 +436,7 @@ int main(void) {
     a_range_matches_what_lies_in_it();
     what_is_no_range_is_refused();
     a_field_may_be_added_to_its_own_tuple();
+    a_tuple_is_cut_and_goes_on();
     empty_data_need_no_address();
     a_buffer_is_written_once_and_outlives_its_tuples(10);
     a_buffer_is_written_once_and_outlives_its_tuples(10000);

@@ -52,6 +52,7 @@ void values_keep_their_types(quintet::space space) {
     quintet::tuple copied("copied");
     copied.add_field(found, 14).add(1);
     CHECK(copied.get_array<double>(1).data() == array.data());
+    CHECK(copied.truncate(1).add(true).show() == "(\"copied\", true)");
 }
 
 void ranges_are_fields_of_templates(quintet::space space) {

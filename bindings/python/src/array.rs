@@ -79,7 +79,7 @@ pub(crate) fn empty<'py>(
         && let Some(len) = sizes.iter().try_fold(element.width(), |len, size| len.checked_mul(*size))
         && let Some(buffer) = Buffer::new(len)
     {
-        let sizes = sizes.into_iter().map(|size| size as u64).collect();
+        let sizes: Vec<u64> = sizes.into_iter().map(|size| size as u64).collect();
         let array = Array::new(element, sizes, buffer.freeze()).map_err(raise)?;
         return over_memory(py, ArrayMemory { array, is_read_only: false });
     }

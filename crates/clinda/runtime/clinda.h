@@ -41,10 +41,18 @@ typedef enum {
 #define CLINDA_ANY ((size_t)-1)
 
 /* A tuple or a template, made field by field. What is wrong with a field is told when the tuple is used. */
-typedef struct clinda_tuple clinda_tuple;
+typedef struct {
+    struct quintet_tuple *fields;
+    const char *place; /* the operation's: "jmatrix.cl:63: in"; errors begin with that */
+    size_t fixed;      /* fields at its beginning that an operation leaves to the next one: they are the same each time */
+} clinda_tuple;
+/* Of a kept tuple: all its fields are. */
+#define CLINDA_ALL ((size_t)-1)
 
-/* One without fields, for the operation at `place`: "jmatrix.cl:63: in". Errors begin with that. */
-clinda_tuple *clinda_begin(const char *place);
+/* Begins an operation's tuple, which its thread keeps. Whether the fixed fields are to be added: it is the thread's first time. */
+int clinda_begin(clinda_tuple *tuple);
+/* A tuple without fields, to be freed. */
+clinda_tuple clinda_new(const char *place);
 /* Adds a text. */
 void clinda_text(clinda_tuple *tuple, const char *text);
 /* Adds the scalar to which `value` points. */
@@ -58,19 +66,19 @@ void clinda_formal_array(clinda_tuple *tuple, clinda_type type, size_t count, si
 /* Adds a field of another tuple. */
 void clinda_copy(clinda_tuple *tuple, const clinda_tuple *from, size_t field);
 /* Stores the scalar in a field, counted from 0. */
-void clinda_get(const clinda_tuple *tuple, size_t field, void *value);
+void clinda_get(const clinda_tuple *tuple, size_t field, clinda_type type, void *value);
 /* Stores the array in a field where there is room for `room` elements, and gives the number of its elements. */
 size_t clinda_get_array(const clinda_tuple *tuple, size_t field, size_t room, void *data);
 void clinda_free(clinda_tuple *tuple);
 
-/* ---- For written code: operations; each frees the tuple that it is given ---- */
+/* ---- For written code: operations; what is found is to be freed ---- */
 
-void clinda_out(clinda_tuple *tuple);
-clinda_tuple *clinda_in(clinda_tuple *wanted);
-clinda_tuple *clinda_rd(clinda_tuple *wanted);
-/* NULL if there is none. */
-clinda_tuple *clinda_inp(clinda_tuple *wanted);
-clinda_tuple *clinda_rdp(clinda_tuple *wanted);
+void clinda_out(const clinda_tuple *tuple);
+clinda_tuple clinda_in(const clinda_tuple *wanted);
+clinda_tuple clinda_rd(const clinda_tuple *wanted);
+/* Without fields if there is none. */
+clinda_tuple clinda_inp(const clinda_tuple *wanted);
+clinda_tuple clinda_rdp(const clinda_tuple *wanted);
 
 /* Tells the space that every template of these types gives a value for the field of this number, counted from 0: several managers have such tuples by that.
  * Frees the types. */
@@ -80,18 +88,18 @@ void clinda_declare_key(clinda_tuple *types, size_t field);
 
 /* Puts a tuple without waiting for that. What has been put so is there before this process's next inp, rdp or eval looks, before an eval of it is over, and
  * before the program ends. */
-void clinda_out_ahead(clinda_tuple *tuple);
+void clinda_out_ahead(const clinda_tuple *tuple);
 
-/* A rd that was begun. */
+/* A rd that was begun, for this place. */
 typedef struct {
-    clinda_tuple *wanted;
     struct quintet_pending *pending;
+    const char *place;
 } clinda_early;
 
-/* Begins a rd, whose template is freed once it is over; whether that was done; waits for it. */
-void clinda_rd_early(clinda_early *early, clinda_tuple *wanted);
+/* Begins a rd; whether that was done; waits for it. */
+void clinda_rd_early(clinda_early *early, const clinda_tuple *wanted);
 int clinda_is_begun(const clinda_early *early);
-clinda_tuple *clinda_rd_begun(clinda_early *early);
+clinda_tuple clinda_rd_begun(clinda_early *early);
 
 /* ---- For written code: live tuples ---- */
 
@@ -109,12 +117,12 @@ typedef struct clinda_site {
 /* Makes a site known, before main. */
 void clinda_register(clinda_site *site);
 /* A tuple to which an eval adds its passive fields and the arguments of its call. */
-clinda_tuple *clinda_begin_live(const char *place);
+clinda_tuple clinda_begin_live(const char *place);
 /* Has some process of the program carry it out. Frees it. */
 void clinda_eval(clinda_tuple *live, const clinda_site *site);
 /* The template of the live tuple, to which the formals of its fields are added. */
-clinda_tuple *clinda_begin_find(clinda_live *live);
-/* Finds it. The fields that were added begin with number CLINDA_LIVE_FIELDS. */
+clinda_tuple clinda_begin_find(clinda_live *live);
+/* Finds it, and frees the template. The fields that were added begin with number CLINDA_LIVE_FIELDS. */
 const clinda_tuple *clinda_find(clinda_live *live, clinda_tuple *wanted);
 #define CLINDA_LIVE_FIELDS 2
 /* Whether this process makes the call of this number; takes what it has returned; whether all have returned, so that the tuple can be made. */

@@ -36,8 +36,8 @@ struct clinda_live {
     int part;
     const clinda_site *site;
     /* What it was given, and what its calls have returned, as far as that is here. */
-    clinda_tuple *given;
-    clinda_tuple *results[MOST_CALLS];
+    clinda_tuple given;
+    clinda_tuple results[MOST_CALLS];
     /* Whether a call has left, so that there is no tuple. */
     int has_left;
 };
@@ -69,65 +69,65 @@ static long fresh_number(void)
     return (long)next++;
 }
 
-static clinda_tuple *begin_named(const char *place, const char *name)
+static clinda_tuple begin_named(const char *place, const char *name)
 {
-    clinda_tuple *tuple = clinda_begin(place);
+    clinda_tuple tuple = clinda_new(place);
 
-    clinda_text(tuple, name);
+    clinda_text(&tuple, name);
     return tuple;
 }
 
-clinda_tuple *clinda_begin_live(const char *place)
+clinda_tuple clinda_begin_live(const char *place)
 {
-    clinda_tuple *live = begin_named(place, LIVE);
+    clinda_tuple live = begin_named(place, LIVE);
     long number = fresh_number();
 
-    clinda_value(live, CLINDA_LONG, &number);
+    clinda_value(&live, CLINDA_LONG, &number);
     return live;
 }
 
 void clinda_eval(clinda_tuple *live, const clinda_site *site)
 {
     int parts = site->calls == 1 ? 1 : site->calls + 1;
-    clinda_tuple *rights[MOST_CALLS + 1];
+    clinda_tuple rights[MOST_CALLS + 1];
     const quintet_tuple *all[MOST_CALLS + 2] = {live->fields};
 
     for (int part = 0; part < parts; part++) {
         rights[part] = begin_named(live->place, RIGHT);
-        clinda_text(rights[part], site->name);
-        clinda_copy(rights[part], live, 1);
-        clinda_value(rights[part], CLINDA_INT, &part);
-        all[part + 1] = rights[part]->fields;
+        clinda_text(&rights[part], site->name);
+        clinda_copy(&rights[part], live, 1);
+        clinda_value(&rights[part], CLINDA_INT, &part);
+        all[part + 1] = rights[part].fields;
     }
     clinda_complete_puts();
     clinda_must(quintet_space_out_many(clinda_space(), all, (size_t)parts + 1, QUINTET_FOREVER), live->place);
     made += parts;
     for (int part = 0; part < parts; part++)
-        clinda_free(rights[part]);
+        clinda_free(&rights[part]);
     clinda_free(live);
 }
 
 /* Waits for a right, and tells of it; gives the name of its site. */
 static const char *take_right(clinda_live *live)
 {
-    clinda_tuple *wanted = begin_named("eval", RIGHT);
+    clinda_tuple wanted = begin_named("eval", RIGHT);
     const quintet_tuple *right;
     const char *site;
     uint32_t attempt;
 
-    quintet_tuple_add_formal(wanted->fields, QUINTET_TYPE_STRING);
-    clinda_formal(wanted, CLINDA_LONG);
-    clinda_formal(wanted, CLINDA_INT);
+    quintet_tuple_add_formal(wanted.fields, QUINTET_TYPE_STRING);
+    clinda_formal(&wanted, CLINDA_LONG);
+    clinda_formal(&wanted, CLINDA_INT);
     quintet_space *space = clinda_space();
     clinda_tell_connected();
-    clinda_must(quintet_space_lease(space, wanted->fields, QUINTET_FOREVER, &live->right), "eval");
+    clinda_must(quintet_space_lease(space, wanted.fields, QUINTET_FOREVER, &live->right), "eval");
     clinda_must(quintet_lease_tuple(live->right, &right), "eval");
     clinda_must(quintet_tuple_get_string(right, 1, &site, NULL), "eval");
     clinda_must(quintet_tuple_get_int64(right, 2, &live->number), "eval");
     clinda_must(quintet_tuple_get_int32(right, 3, &live->part), "eval");
     clinda_must(quintet_lease_attempt(live->right, &attempt), "eval");
     clinda_tell_taken(site, attempt);
-    clinda_free(wanted);
+    clinda_free(&wanted);
     return site;
 }
 
@@ -144,35 +144,36 @@ void clinda_serve_one(void)
     site->run(&current);
 }
 
-clinda_tuple *clinda_begin_find(clinda_live *live)
+clinda_tuple clinda_begin_find(clinda_live *live)
 {
-    clinda_tuple *wanted = begin_named(live->site->name, LIVE);
+    clinda_tuple wanted = begin_named(live->site->name, LIVE);
 
-    clinda_value(wanted, CLINDA_LONG, &live->number);
+    clinda_value(&wanted, CLINDA_LONG, &live->number);
     return wanted;
 }
 
 const clinda_tuple *clinda_find(clinda_live *live, clinda_tuple *wanted)
 {
     live->given = clinda_rd(wanted);
-    return live->given;
+    clinda_free(wanted);
+    return &live->given;
 }
 
 /* Gives the right away for what it has come to, if anything. */
 static void finish(clinda_live *live, const clinda_tuple *result)
 {
-    clinda_tuple *done = begin_named(live->site->name, DONE);
+    clinda_tuple done = begin_named(live->site->name, DONE);
 
     /* What it has written and put is there before others know that it is done. */
     fflush(NULL);
     clinda_complete_puts();
-    clinda_value(done, CLINDA_LONG, &made);
-    const quintet_tuple *both[] = {done->fields, result == NULL ? NULL : result->fields};
+    clinda_value(&done, CLINDA_LONG, &made);
+    const quintet_tuple *both[] = {done.fields, result == NULL ? NULL : result->fields};
     quintet_status status = quintet_lease_acknowledge(live->right, both, result == NULL ? 1 : 2);
     /* Lost, this process was taken for dead, and another one has the right. */
     if (status != QUINTET_LEASE_LOST)
         clinda_must(status, live->site->name);
-    clinda_free(done);
+    clinda_free(&done);
     quintet_lease_free(live->right);
     live->right = NULL;
     clinda_tell_done();
@@ -181,8 +182,12 @@ static void finish(clinda_live *live, const clinda_tuple *result)
 /* Removes a tuple that nobody needs any more. */
 static void sweep(clinda_tuple *tuple)
 {
-    if (tuple != NULL)
-        clinda_free(clinda_inp(tuple));
+    if (tuple->fields == NULL)
+        return;
+    clinda_tuple swept = clinda_inp(tuple);
+
+    clinda_free(&swept);
+    clinda_free(tuple);
 }
 
 int clinda_is_for(const clinda_live *live, int call)
@@ -191,21 +196,21 @@ int clinda_is_for(const clinda_live *live, int call)
 }
 
 /* What this process's call has come to. */
-static clinda_tuple *begin_part(clinda_live *live, size_t bytes, const void *result)
+static clinda_tuple begin_part(clinda_live *live, size_t bytes, const void *result)
 {
-    clinda_tuple *part = begin_named(live->site->name, PART);
+    clinda_tuple part = begin_named(live->site->name, PART);
 
-    clinda_value(part, CLINDA_LONG, &live->number);
-    clinda_value(part, CLINDA_INT, &live->part);
-    clinda_array(part, CLINDA_UNSIGNED_CHAR, (long)bytes, 0, NULL, result);
+    clinda_value(&part, CLINDA_LONG, &live->number);
+    clinda_value(&part, CLINDA_INT, &live->part);
+    clinda_array(&part, CLINDA_UNSIGNED_CHAR, (long)bytes, 0, NULL, result);
     return part;
 }
 
 void clinda_returned(clinda_live *live, clinda_type type, const void *result)
 {
-    clinda_tuple *part = begin_part(live, clinda_size(type), result);
+    clinda_tuple *part = &live->results[live->part];
 
-    live->results[live->part] = part;
+    *part = begin_part(live, clinda_size(type), result);
     if (live->site->calls > 1)
         finish(live, part);
 }
@@ -222,15 +227,16 @@ void clinda_add_result(clinda_tuple *tuple, clinda_live *live, int call, clinda_
         double real;
     } result;
 
-    if (live->results[call] == NULL) {
-        clinda_tuple *wanted = begin_named(live->site->name, PART);
+    if (live->results[call].fields == NULL) {
+        clinda_tuple wanted = begin_named(live->site->name, PART);
 
-        clinda_value(wanted, CLINDA_LONG, &live->number);
-        clinda_value(wanted, CLINDA_INT, &call);
-        clinda_formal_array(wanted, CLINDA_UNSIGNED_CHAR, CLINDA_ANY, 0, NULL);
-        live->results[call] = clinda_rd(wanted);
+        clinda_value(&wanted, CLINDA_LONG, &live->number);
+        clinda_value(&wanted, CLINDA_INT, &call);
+        clinda_formal_array(&wanted, CLINDA_UNSIGNED_CHAR, CLINDA_ANY, 0, NULL);
+        live->results[call] = clinda_rd(&wanted);
+        clinda_free(&wanted);
     }
-    if (clinda_get_array(live->results[call], RESULT, sizeof result, &result) == clinda_size(type))
+    if (clinda_get_array(&live->results[call], RESULT, sizeof result, &result) == clinda_size(type))
         clinda_value(tuple, type, &result);
     else
         live->has_left = 1;
@@ -240,9 +246,9 @@ void clinda_done(clinda_live *live, clinda_tuple *tuple)
 {
     finish(live, live->has_left ? NULL : tuple);
     clinda_free(tuple);
-    sweep(live->given);
+    sweep(&live->given);
     for (int call = 0; live->site->calls > 1 && call < live->site->calls; call++)
-        sweep(live->results[call]);
+        sweep(&live->results[call]);
 }
 
 void clinda_leave(void)
@@ -250,11 +256,14 @@ void clinda_leave(void)
     if (current.right == NULL)
         return;
     /* Who makes the tuple of several calls waits for each of them. */
-    clinda_tuple *part = current.site->calls > 1 ? begin_part(&current, 0, "") : NULL;
-    finish(&current, part);
-    clinda_free(part);
-    if (current.site->calls == 1)
-        sweep(current.given);
+    if (current.site->calls > 1) {
+        clinda_tuple part = begin_part(&current, 0, "");
+        finish(&current, &part);
+        clinda_free(&part);
+    } else {
+        finish(&current, NULL);
+        sweep(&current.given);
+    }
 }
 
 void clinda_wait_for_evals(void)
@@ -265,13 +274,13 @@ void clinda_wait_for_evals(void)
     clinda_complete_puts();
 
     while (made > 0) {
-        clinda_tuple *wanted = begin_named("real_main", DONE);
+        clinda_tuple wanted = begin_named("real_main", DONE);
         quintet_tuple *done;
         long more;
 
-        clinda_formal(wanted, CLINDA_LONG);
-        quintet_status status = quintet_space_take(clinda_space(), wanted->fields, timeout_ms, &done);
-        clinda_free(wanted);
+        clinda_formal(&wanted, CLINDA_LONG);
+        quintet_status status = quintet_space_take(clinda_space(), wanted.fields, timeout_ms, &done);
+        clinda_free(&wanted);
         if (status == QUINTET_TIMED_OUT) {
             fprintf(stderr, "clinda: real_main has ended, and evals have not: %ld to go; lhalt() ends them\n", made);
             timeout_ms = QUINTET_FOREVER;
@@ -286,17 +295,18 @@ void clinda_wait_for_evals(void)
 
 void clinda_ask_to_halt(int status, const char *text)
 {
-    clinda_tuple *halt = begin_named("lhalt", HALT);
+    clinda_tuple halt = begin_named("lhalt", HALT);
 
-    clinda_value(halt, CLINDA_INT, &status);
-    clinda_text(halt, text);
-    clinda_out(halt);
+    clinda_value(&halt, CLINDA_INT, &status);
+    clinda_text(&halt, text);
+    clinda_out(&halt);
+    clinda_free(&halt);
 }
 
 /* A connection of its own: what real_main does is not held up. */
 static void *wait_for_halt(void *unused)
 {
-    clinda_tuple *wanted = begin_named("lhalt", HALT);
+    clinda_tuple wanted = begin_named("lhalt", HALT);
     quintet_lab *lab;
     quintet_space *space;
     quintet_tuple *halt;
@@ -304,11 +314,11 @@ static void *wait_for_halt(void *unused)
     int status;
 
     (void)unused;
-    clinda_formal(wanted, CLINDA_INT);
-    quintet_tuple_add_formal(wanted->fields, QUINTET_TYPE_STRING);
+    clinda_formal(&wanted, CLINDA_INT);
+    quintet_tuple_add_formal(wanted.fields, QUINTET_TYPE_STRING);
     clinda_must(quintet_lab_connect(NULL, &lab), "clinda");
     clinda_must(quintet_lab_space(lab, &space), "clinda");
-    clinda_must(quintet_space_take(space, wanted->fields, QUINTET_FOREVER, &halt), "lhalt");
+    clinda_must(quintet_space_take(space, wanted.fields, QUINTET_FOREVER, &halt), "lhalt");
     clinda_must(quintet_tuple_get_int32(halt, 1, &status), "lhalt");
     clinda_must(quintet_tuple_get_string(halt, 2, &text, NULL), "lhalt");
     if (text[0] != '\0')

@@ -26,17 +26,20 @@ void clinda_declare_key(clinda_tuple *types, size_t field)
     clinda_free(types);
 }
 
-/* Ends an operation: frees its template, and gives what it found. */
-static clinda_tuple *found(clinda_tuple *wanted, quintet_status status, quintet_tuple *fields)
+/* Ends an operation: a tuple that is kept has large data no longer than that. */
+static void end(const clinda_tuple *tuple, quintet_status status)
 {
-    const char *place = wanted->place;
-
-    clinda_must(status, place);
-    clinda_free(wanted);
-    return fields == NULL ? NULL : clinda_wrap(fields, place);
+    clinda_must(status, tuple->place);
+    if (tuple->fixed != CLINDA_ALL)
+        clinda_must(quintet_tuple_truncate(tuple->fields, tuple->fixed), tuple->place);
 }
 
-typedef quintet_status (*begin_operation)(quintet_space *, const quintet_tuple *, int64_t, quintet_pending **);
+/* Ends one that looks for a tuple: gives what it found. */
+static clinda_tuple found(const clinda_tuple *wanted, quintet_status status, quintet_tuple *fields)
+{
+    end(wanted, status);
+    return (clinda_tuple){.fields = fields, .place = wanted->place};
+}
 
 /* ---- Puts that were begun ---- */
 
@@ -70,7 +73,7 @@ void clinda_complete_puts(void)
         complete_oldest_put();
 }
 
-void clinda_out_ahead(clinda_tuple *tuple)
+void clinda_out_ahead(const clinda_tuple *tuple)
 {
     static bool completes_at_exit;
 
@@ -82,66 +85,63 @@ void clinda_out_ahead(clinda_tuple *tuple)
     put *next = &puts[(oldest_put + put_count) % MOST_AHEAD];
     *next = (put){.place = tuple->place};
     const quintet_tuple *fields = tuple->fields;
-    clinda_must(quintet_space_begin_out(clinda_space(), &fields, 1, QUINTET_FOREVER, &next->pending), tuple->place);
+    end(tuple, quintet_space_begin_out(clinda_space(), &fields, 1, QUINTET_FOREVER, &next->pending));
     put_count++;
-    clinda_free(tuple);
 }
 
 /* ---- Operations that wait ---- */
 
 /* Waits for what was begun, behind the puts that were begun before. Who carries out an eval says so if that takes long: another eval may have to run for it. */
-static clinda_tuple *complete(clinda_tuple *wanted, quintet_pending *pending)
+static clinda_tuple complete(const char *place, quintet_pending *pending)
 {
     quintet_tuple *fields = NULL;
     bool is_done;
 
     clinda_complete_puts();
-    clinda_must(quintet_pending_wait(pending, clinda_is_eval ? PATIENCE_MS : QUINTET_FOREVER, &is_done), wanted->place);
+    clinda_must(quintet_pending_wait(pending, clinda_is_eval ? PATIENCE_MS : QUINTET_FOREVER, &is_done), place);
     if (!is_done) {
         clinda_tell_waiting(1);
-        clinda_must(quintet_pending_wait(pending, QUINTET_FOREVER, &is_done), wanted->place);
+        clinda_must(quintet_pending_wait(pending, QUINTET_FOREVER, &is_done), place);
         clinda_tell_waiting(0);
     }
-    quintet_status status = quintet_pending_tuple(pending, &fields);
-    clinda_tuple *tuple = found(wanted, status, fields);
+    clinda_must(quintet_pending_tuple(pending, &fields), place);
     quintet_pending_free(pending);
-    return tuple;
+    return (clinda_tuple){.fields = fields, .place = place};
 }
 
 typedef quintet_status (*begin_operation)(quintet_space *, const quintet_tuple *, int64_t, quintet_pending **);
 
-static clinda_tuple *wait_for(clinda_tuple *wanted, begin_operation begin)
+static clinda_tuple wait_for(const clinda_tuple *wanted, begin_operation begin)
 {
     quintet_pending *pending;
 
-    clinda_must(begin(clinda_space(), wanted->fields, QUINTET_FOREVER, &pending), wanted->place);
-    return complete(wanted, pending);
+    end(wanted, begin(clinda_space(), wanted->fields, QUINTET_FOREVER, &pending));
+    return complete(wanted->place, pending);
 }
 
-void clinda_rd_early(clinda_early *early, clinda_tuple *wanted)
+void clinda_rd_early(clinda_early *early, const clinda_tuple *wanted)
 {
-    clinda_must(quintet_space_begin_read(clinda_space(), wanted->fields, QUINTET_FOREVER, &early->pending), wanted->place);
-    early->wanted = wanted;
+    end(wanted, quintet_space_begin_read(clinda_space(), wanted->fields, QUINTET_FOREVER, &early->pending));
+    early->place = wanted->place;
 }
 
-int clinda_is_begun(const clinda_early *early) { return early->wanted != NULL; }
+int clinda_is_begun(const clinda_early *early) { return early->pending != NULL; }
 
-clinda_tuple *clinda_rd_begun(clinda_early *early)
+clinda_tuple clinda_rd_begun(clinda_early *early)
 {
-    clinda_tuple *wanted = early->wanted;
+    quintet_pending *pending = early->pending;
 
-    early->wanted = NULL;
-    return complete(wanted, early->pending);
+    early->pending = NULL;
+    return complete(early->place, pending);
 }
 
-void clinda_out(clinda_tuple *tuple)
+void clinda_out(const clinda_tuple *tuple)
 {
     clinda_complete_puts();
-    clinda_must(quintet_space_out(clinda_space(), tuple->fields, QUINTET_FOREVER), tuple->place);
-    clinda_free(tuple);
+    end(tuple, quintet_space_out(clinda_space(), tuple->fields, QUINTET_FOREVER));
 }
 
-clinda_tuple *clinda_in(clinda_tuple *wanted)
+clinda_tuple clinda_in(const clinda_tuple *wanted)
 {
     quintet_tuple *fields = NULL;
 
@@ -151,7 +151,7 @@ clinda_tuple *clinda_in(clinda_tuple *wanted)
     return found(wanted, status, fields);
 }
 
-clinda_tuple *clinda_rd(clinda_tuple *wanted)
+clinda_tuple clinda_rd(const clinda_tuple *wanted)
 {
     quintet_tuple *fields = NULL;
 
@@ -161,7 +161,7 @@ clinda_tuple *clinda_rd(clinda_tuple *wanted)
     return found(wanted, status, fields);
 }
 
-clinda_tuple *clinda_inp(clinda_tuple *wanted)
+clinda_tuple clinda_inp(const clinda_tuple *wanted)
 {
     quintet_tuple *fields = NULL;
     clinda_complete_puts();
@@ -170,7 +170,7 @@ clinda_tuple *clinda_inp(clinda_tuple *wanted)
     return found(wanted, status, fields);
 }
 
-clinda_tuple *clinda_rdp(clinda_tuple *wanted)
+clinda_tuple clinda_rdp(const clinda_tuple *wanted)
 {
     quintet_tuple *fields = NULL;
     clinda_complete_puts();

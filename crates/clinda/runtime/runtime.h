@@ -11,11 +11,6 @@
 /* A `long` is what the space calls 64 bits. */
 _Static_assert(sizeof(long) == 8 && sizeof(int) == 4, "C-Linda needs a system where int has 32 bits and long 64");
 
-struct clinda_tuple {
-    quintet_tuple *fields;
-    const char *place;
-};
-
 /* This process's space; it is connected with the first operation. */
 quintet_space *clinda_space(void);
 
@@ -24,8 +19,6 @@ void clinda_complete_puts(void);
 
 /* The bytes of a scalar. */
 size_t clinda_size(clinda_type type);
-/* Wraps fields that the space gave. */
-clinda_tuple *clinda_wrap(quintet_tuple *fields, const char *place);
 
 /* Ends the program if a call of the library failed: says where, and what it says. */
 void clinda_must(quintet_status status, const char *place);

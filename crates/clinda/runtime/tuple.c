@@ -2,6 +2,7 @@
 
 #include "runtime.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,23 +51,62 @@ void clinda_must(quintet_status status, const char *place)
 
 size_t clinda_size(clinda_type type) { return TYPES[type].bytes; }
 
-clinda_tuple *clinda_wrap(quintet_tuple *fields, const char *place)
-{
-    clinda_tuple *tuple = malloc(sizeof *tuple);
+/* ---- Tuples that threads keep ---- */
 
-    if (tuple == NULL)
-        clinda_fail(place, "there is no memory");
-    tuple->fields = fields;
-    tuple->place = place;
-    return tuple;
+/* One that a thread keeps, and the one that it has kept before. */
+typedef struct kept {
+    quintet_tuple *fields;
+    struct kept *next;
+} kept;
+
+/* What a thread keeps goes with it. */
+static pthread_key_t all_kept;
+
+static void free_kept(void *all)
+{
+    for (kept *one = all, *next; one != NULL; one = next) {
+        next = one->next;
+        quintet_tuple_free(one->fields);
+        free(one);
+    }
 }
 
-clinda_tuple *clinda_begin(const char *place)
+static void make_key(void)
 {
-    quintet_tuple *fields;
+    if (pthread_key_create(&all_kept, free_kept) != 0)
+        clinda_fail("clinda", "the system has no room for what threads keep");
+}
 
-    clinda_must(quintet_tuple_new(&fields), place);
-    return clinda_wrap(fields, place);
+static void keep(const clinda_tuple *tuple)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    kept *one = malloc(sizeof *one);
+
+    pthread_once(&once, make_key);
+    if (one == NULL)
+        clinda_fail(tuple->place, "there is no memory");
+    *one = (kept){tuple->fields, pthread_getspecific(all_kept)};
+    if (pthread_setspecific(all_kept, one) != 0)
+        clinda_fail(tuple->place, "there is no memory");
+}
+
+int clinda_begin(clinda_tuple *tuple)
+{
+    if (tuple->fields != NULL)
+        return 0;
+    clinda_must(quintet_tuple_new(&tuple->fields), tuple->place);
+    keep(tuple);
+    return 1;
+}
+
+/* ---- Fields ---- */
+
+clinda_tuple clinda_new(const char *place)
+{
+    clinda_tuple tuple = {.place = place};
+
+    clinda_must(quintet_tuple_new(&tuple.fields), place);
+    return tuple;
 }
 
 void clinda_text(clinda_tuple *tuple, const char *text)
@@ -131,26 +171,23 @@ void clinda_copy(clinda_tuple *tuple, const clinda_tuple *from, size_t field)
     quintet_tuple_add_field(tuple->fields, from->fields, field);
 }
 
-void clinda_get(const clinda_tuple *tuple, size_t field, void *value)
+void clinda_get(const clinda_tuple *tuple, size_t field, clinda_type type, void *value)
 {
     const quintet_tuple *fields = tuple->fields;
     quintet_status status = QUINTET_INTERNAL;
-    quintet_type type;
 
-    clinda_must(quintet_tuple_type(fields, field, &type), tuple->place);
     switch (type) {
-    case QUINTET_TYPE_BOOL: status = quintet_tuple_get_bool(fields, field, value); break;
-    case QUINTET_TYPE_INT8: status = quintet_tuple_get_int8(fields, field, value); break;
-    case QUINTET_TYPE_UINT8: status = quintet_tuple_get_uint8(fields, field, value); break;
-    case QUINTET_TYPE_INT16: status = quintet_tuple_get_int16(fields, field, value); break;
-    case QUINTET_TYPE_UINT16: status = quintet_tuple_get_uint16(fields, field, value); break;
-    case QUINTET_TYPE_INT32: status = quintet_tuple_get_int32(fields, field, value); break;
-    case QUINTET_TYPE_UINT32: status = quintet_tuple_get_uint32(fields, field, value); break;
-    case QUINTET_TYPE_INT64: status = quintet_tuple_get_int64(fields, field, value); break;
-    case QUINTET_TYPE_UINT64: status = quintet_tuple_get_uint64(fields, field, value); break;
-    case QUINTET_TYPE_FLOAT: status = quintet_tuple_get_float(fields, field, value); break;
-    case QUINTET_TYPE_DOUBLE: status = quintet_tuple_get_double(fields, field, value); break;
-    default: clinda_fail(tuple->place, "field %zu is no scalar", field + 1);
+    case CLINDA_BOOL: status = quintet_tuple_get_bool(fields, field, value); break;
+    case CLINDA_CHAR: status = quintet_tuple_get_int8(fields, field, value); break;
+    case CLINDA_UNSIGNED_CHAR: status = quintet_tuple_get_uint8(fields, field, value); break;
+    case CLINDA_SHORT: status = quintet_tuple_get_int16(fields, field, value); break;
+    case CLINDA_UNSIGNED_SHORT: status = quintet_tuple_get_uint16(fields, field, value); break;
+    case CLINDA_INT: status = quintet_tuple_get_int32(fields, field, value); break;
+    case CLINDA_UNSIGNED_INT: status = quintet_tuple_get_uint32(fields, field, value); break;
+    case CLINDA_LONG: status = quintet_tuple_get_int64(fields, field, value); break;
+    case CLINDA_UNSIGNED_LONG: status = quintet_tuple_get_uint64(fields, field, value); break;
+    case CLINDA_FLOAT: status = quintet_tuple_get_float(fields, field, value); break;
+    case CLINDA_DOUBLE: status = quintet_tuple_get_double(fields, field, value); break;
     }
     clinda_must(status, tuple->place);
 }
@@ -170,8 +207,6 @@ size_t clinda_get_array(const clinda_tuple *tuple, size_t field, size_t room, vo
 
 void clinda_free(clinda_tuple *tuple)
 {
-    if (tuple == NULL)
-        return;
     quintet_tuple_free(tuple->fields);
-    free(tuple);
+    tuple->fields = NULL;
 }

@@ -70,6 +70,14 @@ impl Field {
         }
     }
 
+    /// Whether it is the same each time the operation is made: a constant, or a formal.
+    pub(crate) fn is_fixed(&self) -> bool {
+        match self {
+            Field::Array(array) => array.is_formal && array.count != Count::Given,
+            field => field.is_formal() || field.constant().is_some(),
+        }
+    }
+
     /// The words of a constant.
     pub(crate) fn constant(&self) -> Option<&str> {
         match self {

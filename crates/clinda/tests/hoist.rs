@@ -76,6 +76,6 @@ fn a_program_that_is_not_hoisted_has_nothing_of_it() {
     let plain = written(Hoist::Nothing);
     assert!(!plain.contains("ahead") && !plain.contains("begin_rd"), "{plain}");
     let puts = written(Hoist::Puts);
-    assert!(puts.contains("clinda_out_ahead(tuple)") && !puts.contains("begin_rd"), "{puts}");
+    assert!(puts.contains("clinda_out_ahead(&tuple)") && !puts.contains("begin_rd"), "{puts}");
     assert!(written(Hoist::PutsAndReads).contains("begin_rd"));
 }

@@ -20,7 +20,7 @@ fn a_macro_may_stand_for_a_value_and_stays_in_the_c() {
     let source = "#define N (2 * M)\n#define NAME \"n\"\nvoid f(int x) { out(NAME, N, x + N); }\n";
     let unit = read(source, "\n\nvoid f(int x) { out(\"n\", (2 * 3), x + (2 * 3)); }\n").unwrap();
     let c = &Program::new(vec![unit]).emit()[0];
-    assert!(c.contains("clinda_text(tuple, \"n\")"), "{c}");
+    assert!(c.contains("clinda_text(&tuple, \"n\")"), "{c}");
     assert!(c.contains("void f(int x) { clinda_out_1(N, x + N); }"), "{c}");
 }
 

@@ -114,6 +114,30 @@ fn operations_within_operations_and_on_several_lines_keep_the_lines() {
     assert!(c.contains("\nclinda_out_1(clinda_inp_2(&n\n), n\n\n);\nn = 3; }"), "{c}");
 }
 
+#[test]
+fn what_is_the_same_each_time_is_added_once() {
+    let text =
+        "void real_main(void) { int i = 0, n, a[3]; out(\"t\", 1, i, 2); in(\"t\", ?n, ?a); in(i, ?n); }";
+    let c = &program(&[text]).emit()[0];
+    let begins = |lines: &str| assert!(c.contains(lines), "{c}");
+    begins(
+        ": out\", .fixed = 2};
+
+    if (clinda_begin(&tuple)) {
+        clinda_text(&tuple, \"t\");
+        clinda_value(&tuple, CLINDA_INT, &(int){1});
+    }
+    clinda_value(&tuple, CLINDA_INT, &field_3);
+    clinda_value(&tuple, CLINDA_INT, &(int){2});
+    clinda_out(&tuple);
+",
+    );
+    begins(": in\", .fixed = CLINDA_ALL};\n\n    if (clinda_begin(&wanted)) {\n");
+    begins(
+        ": in\", .fixed = 0};\n\n    clinda_begin(&wanted);\n    clinda_value(&wanted, CLINDA_INT, &field_1);\n",
+    );
+}
+
 /// What a whole program tells of its keys: the lines of the function that does.
 fn declarations(statements: &str) -> Vec<String> {
     let text = format!("int f(int x); enum colour {{ RED }}; struct pair {{ int a, b; }};
@@ -131,12 +155,12 @@ fn declarations(statements: &str) -> Vec<String> {
 #[test]
 fn a_whole_program_declares_the_fields_that_all_its_templates_give() {
     let task = [
-        "clinda_text(types, \"\");",
-        "clinda_formal(types, CLINDA_INT);",
-        "clinda_formal(types, CLINDA_DOUBLE);",
+        "clinda_text(&types, \"\");",
+        "clinda_formal(&types, CLINDA_INT);",
+        "clinda_formal(&types, CLINDA_DOUBLE);",
     ];
     let declared = |field: usize| {
-        [&task.map(str::to_owned)[..], &[format!("clinda_declare_key(types, {field});")]].concat()
+        [&task.map(str::to_owned)[..], &[format!("clinda_declare_key(&types, {field});")]].concat()
     };
     assert_eq!(declarations("out(\"t\", i, d); in(\"t\", i, ?d); rdp(\"t\", n, ?d);"), declared(1));
     // Names tell tuples apart, and each name's are whole at one manager.
@@ -165,10 +189,13 @@ fn a_whole_program_declares_the_fields_that_all_its_templates_give() {
 
 #[test]
 fn types_are_declared_as_the_space_has_them() {
-    let array = "clinda_formal_array(types, CLINDA_INT, CLINDA_ANY, 1, (size_t[]){1});";
+    let array = "clinda_formal_array(&types, CLINDA_INT, CLINDA_ANY, 1, (size_t[]){1});";
     let found = declarations("out(i, a, p); in(i, ?a, ?p);");
-    let record = "clinda_formal_array(types, CLINDA_UNSIGNED_CHAR, CLINDA_ANY, 0, NULL);";
-    assert_eq!(found, ["clinda_formal(types, CLINDA_INT);", array, record, "clinda_declare_key(types, 0);"]);
+    let record = "clinda_formal_array(&types, CLINDA_UNSIGNED_CHAR, CLINDA_ANY, 0, NULL);";
+    assert_eq!(
+        found,
+        ["clinda_formal(&types, CLINDA_INT);", array, record, "clinda_declare_key(&types, 0);"]
+    );
 }
 
 #[test]

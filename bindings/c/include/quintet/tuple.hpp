@@ -314,6 +314,8 @@ public:
     tuple &add(beginning<bytes> begins) {
         return checked(quintet_tuple_add_bytes_prefix(handle(), begins.prefix.data, begins.prefix.length));
     }
+    /// Keeps the first fields, so many of them: others can be added behind them.
+    tuple &truncate(std::size_t count) { return checked(quintet_tuple_truncate(handle(), count)); }
     /// A field of another tuple; large data are shared.
     tuple &add_field(tuple_view from, std::size_t index) {
         return checked(quintet_tuple_add_field(handle(), from.handle(), index));

@@ -124,6 +124,6 @@ pub extern "C" fn quintet_tuple_add_field(
     index: usize,
 ) -> quintet_status {
     // Both may be the same: the one is not looked at any more when the other is changed.
-    let field = value(borrowed(from)).and_then(|from| Ok(from.kept(index)?.field.clone()));
+    let field = value(borrowed(from)).and_then(|from| from.field(index));
     add(tuple.map(changed), || field)
 }

@@ -1,7 +1,7 @@
 //! Arrays among the fields of a tuple.
 
 use super::formal::check_dimensions;
-use super::{Kept, add, element, quintet_tuple, quintet_type, scalar};
+use super::{Contents, add, element, quintet_tuple, quintet_type, scalar};
 use crate::boundary::{guarded, misuse, null, place, slice, value};
 use crate::buffer::{self, quintet_buffer};
 use crate::error::quintet_status;
@@ -87,7 +87,7 @@ pub extern "C" fn quintet_tuple_get_array(
             element_type: scalar(found.element()),
             dimensions: found.shape().len(),
             shape: found.shape().as_ptr(),
-            data: aligned(contents.kept(index)?, found).cast(),
+            data: aligned(contents, index, found).cast(),
             length_bytes: found.data().len(),
         });
         Ok(())
@@ -118,23 +118,23 @@ pub extern "C" fn quintet_tuple_get_buffer(
 }
 
 /// Where the elements lie as C may read them. An empty array has an address too.
-fn aligned(kept: &Kept, array: &Array) -> *const u8 {
+fn aligned(contents: &Contents, index: usize, array: &Array) -> *const u8 {
     let (data, width) = (array.data(), array.element().width());
-    if data.as_ptr().addr().is_multiple_of(width) { data.as_ptr() } else { kept.copied(data) }
+    if data.as_ptr().addr().is_multiple_of(width) { data.as_ptr() } else { contents.copied(index, data) }
 }
 
 /// What an array is made with, beside its data.
-struct Shape {
+struct Shape<'a> {
     element: ElementType,
-    sizes: Vec<u64>,
+    sizes: &'a [u64],
 }
 
-impl Shape {
+impl<'a> Shape<'a> {
     /// # Errors
     /// `BadValue`.
-    fn of(element_type: i32, dimensions: usize, shape: *const u64) -> Result<Shape, Error> {
+    fn of(element_type: i32, dimensions: usize, shape: *const u64) -> Result<Shape<'a>, Error> {
         check_dimensions(dimensions)?;
-        let sizes = slice(shape, dimensions, "shape")?.to_vec();
+        let sizes = slice(shape, dimensions, "shape")?;
         Ok(Shape { element: element(element_type)?, sizes })
     }
 

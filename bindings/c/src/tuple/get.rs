@@ -1,6 +1,6 @@
 //! Values of a tuple's fields.
 
-use super::{Contents, Kept, quintet_tuple};
+use super::{Contents, quintet_tuple};
 use crate::boundary::{guarded, misuse, place, value};
 use crate::error::quintet_status;
 use core::ffi::{c_char, c_void};
@@ -10,7 +10,7 @@ use quintet::{Error, Field, Value};
 
 /// A field is of another type than the one asked for.
 pub(super) fn other(contents: &Contents, index: usize, wanted: &str) -> Error {
-    let found = match contents.kept(index).map(|kept| &kept.field) {
+    let found = match contents.field(index) {
         Ok(Field::Actual(value)) => value.value_type().to_string(),
         Ok(formal @ (Field::Formal(_) | Field::Range(_))) => formal.to_string(),
         Err(error) => return error,
@@ -162,7 +162,7 @@ pub extern "C" fn quintet_tuple_get_string(
         let string = place(string, "string", null())?;
         let contents = value(tuple)?;
         let Value::Text(text) = contents.value(index)? else { return Err(other(contents, index, "text")) };
-        *string = contents.kept(index)?.copied(text.as_bytes()).cast();
+        *string = contents.copied(index, text.as_bytes()).cast();
         if let Some(length) = length {
             *length = text.len();
         }
@@ -190,17 +190,4 @@ pub extern "C" fn quintet_tuple_get_bytes(
         (*data, *length) = (bytes.as_ptr().cast(), bytes.len());
         Ok(())
     })
-}
-
-impl Kept {
-    /// A copy of the field's bytes, made once: aligned for every scalar type, and with a NUL behind it.
-    pub(super) fn copied(&self, bytes: &[u8]) -> *const u8 {
-        let copy = self.copy.get_or_init(|| {
-            let (words, rest) = bytes.as_chunks::<8>();
-            let mut last = [0; 8];
-            last[..rest.len()].copy_from_slice(rest);
-            words.iter().chain([&last]).map(|word| u64::from_ne_bytes(*word)).collect()
-        });
-        copy.as_ptr().cast()
-    }
 }

@@ -1,8 +1,7 @@
 //! The functions of a read that is begun early: one begins it, the one at its place begins it if that was not done, and waits for it.
 
-use super::function::{addition, fields, results};
+use super::function::{fields, kept, results};
 use super::parameter::{is_of_template, parameters};
-use super::place;
 use crate::unit::{Operation, Unit};
 
 /// The name of the function that begins it.
@@ -20,12 +19,10 @@ pub(super) fn declaration(unit: &Unit, number: usize, operation: &Operation) -> 
     let values = fields(operation).filter(|(_, field)| is_of_template(field));
     let list: Vec<String> = values.flat_map(|(number, field)| parameters(field, number)).collect();
     let list = if list.is_empty() { "void".to_owned() } else { list.join(", ") };
-    let additions: String =
-        fields(operation).map(|(number, field)| addition("wanted", number, field)).collect();
+    let template = kept(unit, operation, "wanted");
     let (name, begun) = (name(number), begun(number));
     format!(
-        "static clinda_early {begun};\n\nstatic void {name}({list})\n{{\n    clinda_tuple *wanted = clinda_begin({});\n\n{additions}    clinda_rd_early(&{begun}, wanted);\n}}\n\n",
-        place(unit, operation)
+        "static clinda_early {begun};\n\nstatic void {name}({list})\n{{\n{template}    clinda_rd_early(&{begun}, &wanted);\n}}\n\n"
     )
 }
 
@@ -35,7 +32,7 @@ pub(super) fn consumer(number: usize, operation: &Operation) -> String {
     let arguments: Vec<String> = values.map(|(number, _)| format!("field_{number}")).collect();
     let (name, begun) = (name(number), begun(number));
     format!(
-        "    if (!clinda_is_begun(&{begun}))\n        {name}({});\n    clinda_tuple *found = clinda_rd_begun(&{begun});\n{}",
+        "    if (!clinda_is_begun(&{begun}))\n        {name}({});\n    clinda_tuple found = clinda_rd_begun(&{begun});\n{}",
         arguments.join(", "),
         results(operation)
     )

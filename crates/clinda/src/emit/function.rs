@@ -36,32 +36,49 @@ pub(super) fn fields(operation: &Operation) -> impl Iterator<Item = (usize, &Fie
 }
 
 fn producer(unit: &Unit, plan: &Plan, operation: &Operation) -> String {
-    let mut body = format!("    clinda_tuple *tuple = clinda_begin({});\n\n", place(unit, operation));
-    for (number, field) in fields(operation) {
-        body.push_str(&addition("tuple", number, field));
-    }
     let put = if plan.puts { "clinda_out_ahead" } else { "clinda_out" };
-    body + &format!("    {put}(tuple);\n    return 1;\n")
+    kept(unit, operation, "tuple") + &format!("    {put}(&tuple);\n    return 1;\n")
 }
 
 fn consumer(unit: &Unit, operation: &Operation) -> String {
     let verb = operation.call.verb;
-    let mut body = format!("    clinda_tuple *wanted = clinda_begin({});\n\n", place(unit, operation));
-    for (number, field) in fields(operation) {
-        body.push_str(&addition("wanted", number, field));
-    }
-    body.push_str(&format!("    clinda_tuple *found = clinda_{}(wanted);\n", verb.name()));
+    let mut body = kept(unit, operation, "wanted");
+    body.push_str(&format!("    clinda_tuple found = clinda_{}(&wanted);\n", verb.name()));
     if verb.is_predicate() {
-        body.push_str("    if (found == NULL)\n        return 0;\n");
+        body.push_str("    if (found.fields == NULL)\n        return 0;\n");
     }
     body + &results(operation)
+}
+
+/// A tuple that each thread makes once: fields at its beginning that are always the same are added that time, the others each time.
+pub(super) fn kept(unit: &Unit, operation: &Operation, tuple: &str) -> String {
+    let address = format!("&{tuple}");
+    let additions: Vec<String> =
+        fields(operation).map(|(number, field)| addition(&address, number, field)).collect();
+    let count = operation.fields.iter().take_while(|field| field.is_fixed()).count();
+    let (first, others) = additions.split_at(count);
+    let begin = format!("clinda_begin({address})");
+    let begin = match first {
+        [] => format!("    {begin};\n"),
+        [one] => format!("    if ({begin})\n    {one}"),
+        several => {
+            let lines: String = several.iter().map(|line| format!("    {line}")).collect();
+            format!("    if ({begin}) {{\n{lines}    }}\n")
+        }
+    };
+    let place = place(unit, operation);
+    let fixed = if others.is_empty() { "CLINDA_ALL".to_owned() } else { count.to_string() };
+    format!(
+        "    static __thread clinda_tuple {tuple} = {{.place = {place}, .fixed = {fixed}}};\n\n{begin}{}",
+        others.concat()
+    )
 }
 
 /// Stores what was found, and tells that there was something.
 pub(super) fn results(operation: &Operation) -> String {
     let stored: String =
-        fields(operation).map(|(number, field)| retrieval("found", number - 1, number, field)).collect();
-    stored + "    clinda_free(found);\n    return 1;\n"
+        fields(operation).map(|(number, field)| retrieval("&found", number - 1, number, field)).collect();
+    stored + "    clinda_free(&found);\n    return 1;\n"
 }
 
 /// Adds a field, a value or a formal, from its parameters.
@@ -129,10 +146,10 @@ fn array_addition(tuple: &str, number: usize, array: &Array) -> String {
 }
 
 /// Stores what was found, where the field is a formal. `index` is its place in the tuple.
-pub(super) fn retrieval(tuple: &str, index: usize, number: usize, field: &Field) -> String {
+fn retrieval(tuple: &str, index: usize, number: usize, field: &Field) -> String {
     match field {
-        Field::Formal { is_anonymous: false, .. } => {
-            format!("    clinda_get({tuple}, {index}, field_{number});\n")
+        Field::Formal { is_anonymous: false, scalar } => {
+            format!("    clinda_get({tuple}, {index}, {}, field_{number});\n", scalar.code())
         }
         Field::Record { is_formal: true, .. } => {
             format!("    clinda_get_array({tuple}, {index}, size_{number}, field_{number});\n")

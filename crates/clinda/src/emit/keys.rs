@@ -9,29 +9,28 @@ pub(super) fn function(keys: &[Key]) -> String {
     }
     let told: String = keys.iter().map(declaration).collect();
     format!(
-        "\n/* The fields that every in, inp, rd and rdp gives: several managers have the tuples by their values. */\nstatic void clinda_declare_keys(void)\n{{\n    clinda_tuple *types;\n{told}}}\n"
+        "\n/* The fields that every in, inp, rd and rdp gives: several managers have the tuples by their values. */\nstatic void clinda_declare_keys(void)\n{{\n    clinda_tuple types;\n{told}}}\n"
     )
 }
 
 fn declaration(key: &Key) -> String {
     let fields: String = key.types.iter().map(field).collect();
-    format!(
-        "\n    types = clinda_begin(\"clinda\");\n{fields}    clinda_declare_key(types, {});\n",
-        key.field
-    )
+    format!("\n    types = clinda_new(\"clinda\");\n{fields}    clinda_declare_key(&types, {});\n", key.field)
 }
 
 fn field(kind: &Kind) -> String {
     match kind {
-        Kind::Text => "    clinda_text(types, \"\");\n".to_owned(),
-        Kind::Scalar(scalar) => format!("    clinda_formal(types, {scalar});\n"),
+        Kind::Text => "    clinda_text(&types, \"\");\n".to_owned(),
+        Kind::Scalar(scalar) => format!("    clinda_formal(&types, {scalar});\n"),
         Kind::Array(scalar, 0) => {
-            format!("    clinda_formal_array(types, {scalar}, CLINDA_ANY, 0, NULL);\n")
+            format!("    clinda_formal_array(&types, {scalar}, CLINDA_ANY, 0, NULL);\n")
         }
         Kind::Array(scalar, inner) => {
             // How long the inner ones are makes no other kind of tuple.
             let shape = vec!["1"; *inner].join(", ");
-            format!("    clinda_formal_array(types, {scalar}, CLINDA_ANY, {inner}, (size_t[]){{{shape}}});\n")
+            format!(
+                "    clinda_formal_array(&types, {scalar}, CLINDA_ANY, {inner}, (size_t[]){{{shape}}});\n"
+            )
         }
     }
 }

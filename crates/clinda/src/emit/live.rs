@@ -18,11 +18,11 @@ pub(super) fn declaration(number: usize) -> String {
 
 /// The body of the function that begins an eval.
 pub(super) fn producer(unit: &Unit, number: usize, operation: &Operation) -> String {
-    let mut body = format!("    clinda_tuple *live = clinda_begin_live({});\n\n", place(unit, operation));
+    let mut body = format!("    clinda_tuple live = clinda_begin_live({});\n\n", place(unit, operation));
     for (number, field) in fields(operation).filter(|(_, field)| field.constant().is_none()) {
-        body.push_str(&addition("live", number, field));
+        body.push_str(&addition("&live", number, field));
     }
-    body + &format!("    clinda_eval(live, &{});\n    return 1;\n", site(number))
+    body + &format!("    clinda_eval(&live, &{});\n    return 1;\n", site(number))
 }
 
 /// What stands behind the program: for each eval the function that carries it out, and what makes them known.
@@ -62,23 +62,23 @@ fn calls(operation: &Operation) -> impl Iterator<Item = (usize, &Call)> {
 fn run(unit: &Unit, operation: &Operation) -> String {
     let mut body = template(operation);
     body.push_str(&each_call(operation));
-    body.push_str(&format!("    clinda_tuple *tuple = clinda_begin({});\n\n", place(unit, operation)));
+    body.push_str(&format!("    clinda_tuple tuple = clinda_new({});\n\n", place(unit, operation)));
     let (mut index, mut which) = (0, 0);
     for (number, field) in fields(operation) {
         match field {
             Field::Call(call) => {
                 body.push_str(&format!(
-                    "    clinda_add_result(tuple, live, {which}, {});\n",
+                    "    clinda_add_result(&tuple, live, {which}, {});\n",
                     call.result.code()
                 ));
                 which += 1;
             }
-            field if field.constant().is_some() => body.push_str(&addition("tuple", number, field)),
-            _ => body.push_str(&format!("    clinda_copy(tuple, found, CLINDA_LIVE_FIELDS + {index});\n")),
+            field if field.constant().is_some() => body.push_str(&addition("&tuple", number, field)),
+            _ => body.push_str(&format!("    clinda_copy(&tuple, found, CLINDA_LIVE_FIELDS + {index});\n")),
         }
         index += places(field);
     }
-    body + "    clinda_done(live, tuple);\n"
+    body + "    clinda_done(live, &tuple);\n"
 }
 
 /// How many fields of the live tuple a field has.
@@ -91,19 +91,19 @@ fn places(field: &Field) -> usize {
 
 /// Finds the live tuple: all its fields are formals.
 fn template(operation: &Operation) -> String {
-    let mut text = "    clinda_tuple *wanted = clinda_begin_find(live);\n\n".to_owned();
+    let mut text = "    clinda_tuple wanted = clinda_begin_find(live);\n\n".to_owned();
     for (_, field) in fields(operation) {
         text.push_str(&match field {
-            Field::Value { scalar, constant: None } => formal("wanted", scalar.code()),
+            Field::Value { scalar, constant: None } => formal("&wanted", scalar.code()),
             Field::Array(array) => any_array(&array.element, array),
             Field::Record { .. } => formal_array("CLINDA_UNSIGNED_CHAR", &[]),
             Field::Call(call) => {
-                call.arguments.iter().map(|scalar| formal("wanted", scalar.code())).collect()
+                call.arguments.iter().map(|scalar| formal("&wanted", scalar.code())).collect()
             }
             _ => String::new(),
         });
     }
-    text + "    const clinda_tuple *found = clinda_find(live, wanted);\n"
+    text + "    const clinda_tuple *found = clinda_find(live, &wanted);\n"
 }
 
 /// A formal for an array of any lengths: only its number of dimensions and its elements have to agree.
@@ -112,7 +112,7 @@ fn formal_array(code: &str, inner: &[&str]) -> String {
         0 => "0, NULL".to_owned(),
         count => format!("{count}, (const size_t[]){{{}}}", inner.join(", ")),
     };
-    format!("    clinda_formal_array(wanted, {code}, CLINDA_ANY, {shape});\n")
+    format!("    clinda_formal_array(&wanted, {code}, CLINDA_ANY, {shape});\n")
 }
 
 fn any_array(element: &Element, array: &Array) -> String {
@@ -151,7 +151,11 @@ fn one_call(number: usize, call: &Call, which: usize, index: usize) -> String {
         text.push_str(&format!("        {} {name};\n", scalar.c_name()));
     }
     for (at, name) in names.iter().enumerate() {
-        text.push_str(&format!("        clinda_get(found, CLINDA_LIVE_FIELDS + {}, &{name});\n", index + at));
+        let code = call.arguments[at].code();
+        text.push_str(&format!(
+            "        clinda_get(found, CLINDA_LIVE_FIELDS + {}, {code}, &{name});\n",
+            index + at
+        ));
     }
     let (of, code) = (call.result.c_name(), call.result.code());
     text.push_str(&format!("        {of} result = {}({});\n", call.function, names.join(", ")));

@@ -18,8 +18,31 @@ use quintet_contract::limits::{MAX_BULK_BYTES, MAX_DIMENSIONS};
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Array {
     element: ElementType,
-    shape: Vec<u64>,
+    shape: Shape,
     data: Bytes,
+}
+
+/// The lengths of dimensions. Most arrays have one, which takes no memory of its own.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+enum Shape {
+    One([u64; 1]),
+    Other(Box<[u64]>),
+}
+
+impl Shape {
+    fn of(mut sizes: impl Iterator<Item = u64>) -> Shape {
+        match (sizes.next(), sizes.next()) {
+            (Some(size), None) => Shape::One([size]),
+            (first, second) => Shape::Other(first.into_iter().chain(second).chain(sizes).collect()),
+        }
+    }
+
+    fn sizes(&self) -> &[u64] {
+        match self {
+            Shape::One(size) => size,
+            Shape::Other(sizes) => sizes,
+        }
+    }
 }
 
 impl Array {
@@ -28,8 +51,21 @@ impl Array {
     /// # Errors
     /// [`ValueError::TooManyDimensions`], [`ValueError::Dimension`], or [`ValueError::DataLength`] if `data` is not as
     /// long as `shape` says.
-    pub fn new(element: ElementType, shape: Vec<u64>, data: Bytes) -> Result<Array, ValueError> {
-        let needed = data_len(element, shape.iter().copied())?;
+    pub fn new(element: ElementType, shape: impl AsRef<[u64]>, data: Bytes) -> Result<Array, ValueError> {
+        Array::of_sizes(element, shape.as_ref().iter().copied(), data)
+    }
+
+    /// The same, of the lengths of its dimensions.
+    ///
+    /// # Errors
+    /// As [`Array::new`].
+    pub(crate) fn of_sizes(
+        element: ElementType,
+        sizes: impl Iterator<Item = u64>,
+        data: Bytes,
+    ) -> Result<Array, ValueError> {
+        let shape = Shape::of(sizes);
+        let needed = data_len(element, shape.sizes().iter().copied())?;
         if needed != data.len() as u64 {
             return Err(ValueError::DataLength { needed, found: data.len() as u64 });
         }
@@ -45,7 +81,7 @@ impl Array {
         for element in elements {
             element.write(&mut data);
         }
-        Array::new(T::TYPE, shape.to_vec(), data.into())
+        Array::new(T::TYPE, shape, data.into())
     }
 
     /// The type of its elements.
@@ -57,7 +93,7 @@ impl Array {
     /// Its dimensions; none for an array of exactly one element without an index.
     #[must_use]
     pub fn shape(&self) -> &[u64] {
-        &self.shape
+        self.shape.sizes()
     }
 
     /// Its elements as they travel.
@@ -96,7 +132,7 @@ pub(crate) fn check_dimension(index: usize, size: u64) -> Result<(), ValueError>
 impl fmt::Display for Array {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}[", self.element)?;
-        for (index, size) in self.shape.iter().enumerate() {
+        for (index, size) in self.shape().iter().enumerate() {
             write!(f, "{}{size}", if index == 0 { "" } else { "," })?;
         }
         f.write_str("]")

@@ -2,6 +2,7 @@
 
 use crate::{Value, ValueError, types::write_list};
 use core::fmt;
+use core::num::NonZeroUsize;
 use quintet_contract::limits::MAX_FIELDS;
 
 /// Fields of a tuple that a program may put: three fewer than `limits::MAX_FIELDS`, which a dead letter needs.
@@ -38,6 +39,30 @@ impl Tuple {
     /// A tuple that was read: it may be a dead letter, with more fields than a program may put.
     pub(crate) fn from_wire(values: Vec<Value>) -> Tuple {
         Tuple(values)
+    }
+
+    /// Adds a value.
+    ///
+    /// # Errors
+    /// [`ValueError::TooManyFields`] above [`MAX_TUPLE_FIELDS`]; then it is as it was.
+    pub fn push(&mut self, value: Value) -> Result<(), ValueError> {
+        check_count(self.0.len() + 1, MAX_TUPLE_FIELDS)?;
+        self.0.push(value);
+        Ok(())
+    }
+
+    /// Keeps the first `count` values, or all if there are no more: others can then be added in the memory of what was removed.
+    ///
+    /// ```
+    /// use quintet_tuple_space::tuple;
+    /// let mut row = tuple!["row", 3i64, 0.5];
+    /// row.truncate(1.try_into()?);
+    /// row.push(4i64.into())?;
+    /// assert_eq!(row, tuple!["row", 4i64]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn truncate(&mut self, count: NonZeroUsize) {
+        self.0.truncate(count.get());
     }
 
     /// Its values, in order.

@@ -4,6 +4,7 @@ mod check;
 mod driver;
 mod evals;
 mod hoisted;
+mod kept;
 mod keys;
 mod machines;
 

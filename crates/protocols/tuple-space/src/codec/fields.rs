@@ -434,7 +434,7 @@ impl FieldBytes<'_> {
             TAG_BINARY => Value::Binary(data()?),
             tag if tag & TAG_ARRAY == 0 => scalar(self.element(), self.data),
             _ => Value::Array(
-                Array::new(self.element(), self.sizes().collect(), data()?)
+                Array::of_sizes(self.element(), self.sizes(), data()?)
                     .expect("the shape was checked with the bytes"),
             ),
         })

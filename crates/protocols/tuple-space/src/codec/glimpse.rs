@@ -99,8 +99,8 @@ fn read_field(field: Type, is_actual: bool, reader: &mut Reader<'_>) -> Result<G
         // It was text when it was put. In memory that its sender can still write it may be none any more.
         Type::Text => Value::Text(ByteString::from(String::from_utf8_lossy(&data).into_owned())),
         Type::Array { element, dimensions } => {
-            let shape = dimensions.into_iter().map(|size| size.unwrap_or(FREE_DIMENSION)).collect();
-            let array = Array::new(element, shape, data);
+            let sizes = dimensions.into_iter().map(|size| size.unwrap_or(FREE_DIMENSION));
+            let array = Array::of_sizes(element, sizes, data);
             Value::Array(array.map_err(|_| reader.invalid("bytes of an array", bytes, 4))?)
         }
         _ => Value::Binary(data),

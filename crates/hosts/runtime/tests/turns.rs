@@ -1,6 +1,8 @@
 //! What is done in one turn of a node's loop.
 
-use quintet_contract::{Address, Bytes, Frame, Input, Kind, NodeId, Outbox, OwnedFrame, Protocol, Time, Token};
+use quintet_contract::{
+    Address, Bytes, Frame, Input, Kind, NodeId, Outbox, OwnedFrame, Protocol, Time, Token,
+};
 use quintet_link::{End, Route, in_process_pair};
 use quintet_runtime::{Instance, Node, NodeHandle, Services};
 use quintet_wire::registry::PORT_CALLERS;

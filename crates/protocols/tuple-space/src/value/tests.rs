@@ -140,7 +140,7 @@ const LONGEST: u64 = MAX_BULK_BYTES as u64;
 
 #[test]
 fn the_data_of_an_array_is_as_long_as_its_shape_says() {
-    let array = |shape: &[u64], bytes| Array::new(ElementType::U16, shape.to_vec(), vec![0; bytes].into());
+    let array = |shape: &[u64], bytes| Array::new(ElementType::U16, shape, vec![0; bytes].into());
     let missing = |needed, found| Err(ValueError::DataLength { needed, found });
     assert!(array(&[], 2).is_ok() && array(&[2, 3], 12).is_ok() && array(&[3, 0], 0).is_ok());
     assert_eq!(array(&[2, 3], 11), missing(12, 11));

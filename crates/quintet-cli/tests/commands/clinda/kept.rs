@@ -20,13 +20,15 @@ void real_main(void)
         in(?n, \"grid\", ?back, 7, ?q, ?text:length);
         printf(\"%d %g %d %d\\n\", n, back[1][2], q.y, length);
         out(\"a\", i, i + 1);
-        out(\"b\", in(\"a\", i, ?m) + m);
-        printf(\"%d %d\", rdp(\"b\", ?n) && inp(\"b\", ?n), n);
-        printf(\" %d\\n\", inp(\"b\", ?int));
+        in(\"a\", i, ?m);
+        out(\"c\", i);
+        out(\"b\", inp(\"c\", ?int), m);
+        int found = rdp(\"b\", 1, ?n) && inp(\"b\", 1, ?n);
+        printf(\"%d %d %d\\n\", found, n, inp(\"b\", 1, ?int));
     }
 }
 ";
-    let said = "1 1 1 1\n1 3 0\n2 2 2 2\n1 4 0\n3 3 3 3\n1 5 0";
+    let said = "1 1 1 1\n1 2 0\n2 2 2 2\n1 3 0\n3 3 3 3\n1 4 0";
     assert_eq!(alone(&program(&folder, "again", source), &[]), (0, said.to_owned()));
 }
 

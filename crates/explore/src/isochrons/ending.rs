@@ -46,8 +46,13 @@ pub(super) fn judge_where(
     let last = places.max().map_or(begun, |view| view.max(begun));
     run.views.retain(|view, _| *view <= last);
     let is_whole = forget_what_is_lost(&mut run, world, begun)?;
-    let nodes_in = |of| view.nodes().any(|(_, node)| node.isotach().is_some_and(|node| node.view() == of));
-    match check_where(&run, |view| world.begun.contains(&view) || nodes_in(view)) {
+    let is_in = |node: &Node, of| node.isotach().is_some_and(|node| node.view() == of);
+    let begun_by = |of| {
+        let there = view.nodes().filter(move |(_, node)| is_in(node, of)).map(|(node, _)| node);
+        let told = world.begun.get(&of).into_iter().flatten().copied();
+        there.chain(told).collect()
+    };
+    match check_where(&run, |of| of == begun || world.members.is_followed(of, &begun_by(of))) {
         // What they read from who is gone may be what nobody who is left knows of.
         Err(Violation::Read { .. }) if !is_whole => {}
         checked => checked.map_err(|violation| Broken::new(rule(&violation), violation.to_string()))?,

@@ -48,10 +48,11 @@ pub(super) struct World {
     pub(super) programs: BTreeMap<NodeId, Program>,
     /// The programs of those that have.
     pub(super) ended: Vec<(NodeId, Program)>,
-    /// Views that began somewhere, and what programs gave as their states for who joined with them.
-    pub(super) begun: BTreeSet<View>,
+    /// Views that began somewhere, and where.
+    pub(super) begun: BTreeMap<View, BTreeSet<NodeId>>,
     /// Who has crashed comes back in the end, at the latest.
     all_come_back: bool,
+    /// What programs gave as their states for who joined with which view.
     given: BTreeSet<(View, Vec<u8>)>,
     /// Who was asked under which token to begin which view.
     next_views: BTreeMap<Token, (NodeId, View)>,
@@ -91,11 +92,12 @@ impl World {
     /// Of an isonet as it begins.
     pub(super) fn of(first: Arc<Isonet>, all_come_back: bool) -> World {
         let programs = first.topology().nodes().map(|node| (node, Program::new(node))).collect();
+        let begun = BTreeMap::from([(View(1), first.topology().nodes().collect())]);
         World {
             members: Members::new(first),
             programs,
             ended: Vec::new(),
-            begun: BTreeSet::from([View(1)]),
+            begun,
             all_come_back,
             given: BTreeSet::new(),
             next_views: BTreeMap::new(),
@@ -264,7 +266,7 @@ impl World {
     /// A view begins at a node. A process that joins with it has got a state that a program gave.
     pub(super) fn begins(&mut self, node: NodeId, view: View) -> Result<(), Broken> {
         let Some(program) = self.programs.get_mut(&node) else { return Ok(()) };
-        self.begun.insert(view);
+        self.begun.entry(view).or_default().insert(node);
         if program.view > View(0) {
             program.begins(view, self.members.lost_between(program.view, view));
             return Ok(());

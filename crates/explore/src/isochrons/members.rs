@@ -96,6 +96,15 @@ impl Members {
         self.nodes(earlier).into_iter().filter(|node| !stays(node)).collect()
     }
 
+    /// Whether one of these, who have begun a view, goes on from it: as the same process it is in a later one. Who alone has begun one, and is left behind, has others go on
+    /// from the view before.
+    pub(super) fn is_followed(&self, view: View, by: &BTreeSet<NodeId>) -> bool {
+        let mut later = self.views.keys().filter(|later| **later > view);
+        let stays =
+            |node: &NodeId, later| self.nodes(later).contains(node) && self.since(*node, later) <= view;
+        later.any(|later| by.iter().any(|node| stays(node, *later)))
+    }
+
     /// Variables without a copy at any node that is in two views as the same process.
     pub(super) fn lost_between(&self, earlier: View, later: View) -> BTreeSet<Variable> {
         let staying = &self.nodes(earlier) - &self.ended_between(earlier, later);

@@ -79,7 +79,7 @@ fn value(field: &Field) -> Result<Result<Value, ValueError>, CannotSay> {
         },
         Field::Binary(bytes) => Value::from(bytes.clone()),
         Field::Array(name, shape, data) => {
-            return Ok(Array::new(element(name), shape.clone(), data.clone().into()).map(Value::Array));
+            return Ok(Array::new(element(name), shape, data.clone().into()).map(Value::Array));
         }
         Field::Formal(_) | Field::FormalArray(..) => {
             return Err(CannotSay("a formal in a tuple: the type has none".to_owned()));

@@ -379,3 +379,26 @@ def test_workers_are_told_apart_and_counted():
     with quintet.Executor(2) as executor:
         wait_until(lambda: executor.workers() == 2)
         assert {executor.lab.space.read(tasks.WORKER, rank, int)[1] for rank in (0, 1)} == {0, 1}
+
+
+def _sleep_noted(started):
+    started.touch()
+    time.sleep(1000)
+
+
+def test_a_task_that_comes_back_once_all_were_given_up_is_not_waited_for(monkeypatch, tmp_path):
+    def refuse(*_told):
+        raise OSError(errno.EAGAIN, "no more processes")
+
+    started = tmp_path / "started"
+    with quintet.Executor(1) as executor:
+        future = executor.submit(_sleep_noted, started)
+        while not started.exists():
+            time.sleep(0.01)
+        monkeypatch.setattr(local, "_Worker", refuse)
+        # As who watches the workers does, who may see the end of one before the space does.
+        executor._own.pools.discard(executor._pool)
+        executor._pool.give_up(concurrent.futures.BrokenExecutor("no workers"))
+        with pytest.raises(concurrent.futures.BrokenExecutor, match="no workers"):
+            future.result(LONG_S)
+        os.kill(executor._own.pids()[0], signal.SIGKILL)

@@ -283,6 +283,9 @@ class Pool:
             while not _ready(result) or time.monotonic() >= looked + LOOK_S:
                 looked = time.monotonic()
                 self._bury_dead()
+                if self._broken is not None:
+                    # A worker that had one has died since all were given up: it has come back, and nobody will do it.
+                    self._withdraw_tasks()
                 if result.done():
                     break
                 if self._is_done():
@@ -342,6 +345,10 @@ class Pool:
             _end(future, broken)
         for number in kept:
             self._forget(number)
+        self._withdraw_tasks()
+
+    def _withdraw_tasks(self) -> None:
+        """Takes back the tasks that no worker has."""
         with contextlib.suppress(*GONE):
             while (task := self.space.take_if(tasks.TASK, self.name, int, bytes)) is not None:
                 self._forget(task[2])

@@ -10,7 +10,7 @@ use crate::field::{Array, Count, Element, Field};
 use crate::operation::{Length, Verb, Written};
 use crate::program::Program;
 use crate::unit::{Operation, Unit};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// What is begun earlier than it is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -24,52 +24,24 @@ pub enum Hoist {
     PutsAndReads,
 }
 
-/// What is done early in one file.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Plan {
-    pub(crate) puts: bool,
-    /// By the number of an operation: the reads that are begun before it, by theirs.
-    pub(crate) before: BTreeMap<usize, Vec<usize>>,
-    /// All of these reads.
-    pub(crate) early: BTreeSet<usize>,
-}
-
-impl Plan {
-    /// That of each file of a program.
-    pub(crate) fn of(program: &Program, hoist: Hoist) -> Vec<Plan> {
-        let kept = if hoist == Hoist::PutsAndReads { kept_reads(program) } else { BTreeSet::new() };
-        let plan = |unit: &Unit| {
-            let mut plan = Plan { puts: hoist != Hoist::Nothing, ..Plan::default() };
-            plan.add_reads(unit, &kept);
-            plan
-        };
-        program.units.iter().map(plan).collect()
-    }
-
-    fn add_reads(&mut self, unit: &Unit, kept: &BTreeSet<Place>) {
-        for number in 0..unit.operations.len() {
-            let operation = &unit.operations[number];
-            let can_be_early = kept.contains(&unit.source.place(operation.call.range.start))
-                && operation.fields.iter().zip(&operation.call.fields).all(|(field, written)| {
-                    field.is_formal() && is_stored_plainly(field) || is_plain_value(unit, field, written)
-                });
-            if !can_be_early {
-                continue;
-            }
-            if let Some(first) = first_in_front(unit, number) {
-                self.before.entry(first).or_default().push(number);
-                self.early.insert(number);
-            }
-        }
-    }
-}
-
 /// Where the reads stand of partitions from which the program takes nothing.
-fn kept_reads(program: &Program) -> BTreeSet<Place> {
+pub(crate) fn kept_reads(program: &Program) -> BTreeSet<Place> {
     let analysis = program.analysis();
     let kept = analysis.partitions().iter().filter(|partition| !partition.is_taken());
     let reads = kept.flat_map(|partition| partition.operations()).filter(|used| used.verb == Verb::Rd);
     reads.map(|used| used.place.clone()).collect()
+}
+
+/// The reads of a file, of those that are `kept`, that are begun early, each with the operation with which it is.
+pub(crate) fn early_reads(unit: &Unit, kept: &BTreeSet<Place>) -> Vec<(usize, usize)> {
+    let can_be_early = |operation: &Operation| {
+        kept.contains(&unit.source.place(operation.call.range.start))
+            && operation.fields.iter().zip(&operation.call.fields).all(|(field, written)| {
+                field.is_formal() && is_stored_plainly(field) || is_plain_value(unit, field, written)
+            })
+    };
+    let reads = (0..unit.operations.len()).filter(|number| can_be_early(&unit.operations[*number]));
+    reads.filter_map(|read| Some((read, first_in_front(unit, read)?))).collect()
 }
 
 /// The first of the statements in front of an operation that it may be begun before; none if there is none.

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-use quintet_clinda::{Expanded, Hoist, Program, Source, Unit};
+use quintet_clinda::{Expanded, Hoist, Optimisations, Program, Source, Unit};
 
 /// What stands in `real_main`, hoisted, behind declarations and operations that make tuples.
 fn hoisted(body: &str) -> String {
@@ -15,7 +15,8 @@ fn hoisted(body: &str) -> String {
     let source = Source::new("a.cl", text.into()).unwrap();
     let expanded = Expanded::unexpanded(&source);
     let unit = Unit::read(source, &expanded).unwrap_or_else(|errors| panic!("{errors:?}"));
-    let c = Program::new(vec![unit]).emit_hoisted(Hoist::PutsAndReads).remove(0);
+    let hoist = Optimisations { hoist: Hoist::PutsAndReads, ..Optimisations::default() };
+    let c = Program::new(vec![unit]).emit_optimised(hoist).remove(0);
     let main = c.split("void real_main(void) { ").nth(1).expect("it is written as it was");
     main.split(" }").next().unwrap().to_owned()
 }
@@ -71,7 +72,8 @@ fn a_program_that_is_not_hoisted_has_nothing_of_it() {
     let written = |hoist| {
         let source = Source::new("a.cl", text.into()).unwrap();
         let unit = Unit::read(source.clone(), &Expanded::unexpanded(&source)).unwrap();
-        Program::new(vec![unit]).emit_hoisted(hoist).remove(0)
+        let hoist = Optimisations { hoist, ..Optimisations::default() };
+        Program::new(vec![unit]).emit_optimised(hoist).remove(0)
     };
     let plain = written(Hoist::Nothing);
     assert!(!plain.contains("ahead") && !plain.contains("begin_rd"), "{plain}");

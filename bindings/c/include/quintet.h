@@ -445,9 +445,13 @@ typedef struct {
      */
     uint64_t signatures;
     /**
+     * How many managers have the tuples. What several of them do at one instant costs more than what one does.
+     */
+    uint64_t managers;
+    /**
      * Zero; later versions may have more numbers.
      */
-    uint64_t reserved[6];
+    uint64_t reserved[5];
 } quintet_state;
 
 typedef quintet_tuple **Place;

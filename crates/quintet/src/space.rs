@@ -191,6 +191,12 @@ impl Space {
         }
     }
 
+    /// How many managers have its tuples: what several of them do at one instant costs more than what one does.
+    #[must_use]
+    pub fn managers(&self) -> u8 {
+        self.begin().managers()
+    }
+
     /// How the space is.
     ///
     /// # Errors

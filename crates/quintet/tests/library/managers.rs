@@ -269,6 +269,7 @@ fn what_the_space_of_several_managers_does_not_do_named_ones_beside_it_do() {
     let (space, rows) = (lab.space(), template!["row", ?i64]);
     let named = lab.create_space("orders", &SpaceSettings::default()).unwrap();
     let archive = lab.create_space("archive", &SpaceSettings::default()).unwrap();
+    assert_eq!((space.managers(), named.managers()), (3, 1));
 
     let watched = space.watch(Some(&rows), Since::Now).map(drop).unwrap_err();
     assert!(watched.code() == Code::BadValue && watched.text().contains("watch a named space"), "{watched}");

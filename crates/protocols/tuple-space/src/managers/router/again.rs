@@ -1,7 +1,7 @@
 //! What is asked again has less time left.
 
 use super::Item;
-use crate::codec::{ACK, COMMIT, FURTHER, FurtherOperation, OUT, READ, TAKE, Uses};
+use crate::codec::{ACK, COMMIT, FURTHER, FurtherOperation, MORE, OUT, READ, TAKE, Uses};
 use quintet_contract::Time;
 
 /// Where the span of a request lies that says how long it waits; none if it waits without end, or does not wait.
@@ -9,6 +9,8 @@ fn span_at(kind: quintet_contract::Kind, body: &[u8]) -> Option<usize> {
     let at = match kind {
         TAKE | READ if body.get(8).is_some_and(|how| how & 0xf == 1) => 9,
         FURTHER if may_wait(body) && body.get(9).is_some_and(|how| how & 0xf == 1) => 10,
+        // A watch, behind its number and how many events it wants.
+        MORE if body.get(8) == Some(&0) && body.get(21) == Some(&1) => 22,
         OUT => 8,
         ACK => 16,
         COMMIT => 8 + Uses::len_in(body)?,

@@ -64,6 +64,25 @@ mod tests {
     }
 
     #[test]
+    fn a_watch_that_is_asked_again_has_less_time_left_and_a_look_has_none() {
+        let template = crate::template![?i64];
+        let (most, template) = (1, Some(&template));
+        let frame_of = |request: crate::Request<'_>| {
+            let mut out = Effects::default();
+            request.send(&mut out, Address::new(1, 16), Token(1), Token(1)).expect("it is small");
+            out.frames().pop().expect("it was sent").1
+        };
+        let wait = crate::Wait::For(Span::from_millis(9));
+        let frame = frame_of(crate::Request::Watch { since: Some(7), most, wait, template });
+        let mut item = Item { number: 1, frame, since: Some(Time(1)) };
+        spend(&mut item, Time(1) + Span::from_millis(4));
+        let at = span_at(MORE, &item.frame.body).expect("it waits for a while");
+        assert_eq!(item.frame.body[at..at + 8], Span::from_millis(5).0.to_le_bytes());
+        let look = frame_of(crate::Request::Look { from: 1 << 40 | 1, most, template });
+        assert_eq!(span_at(MORE, &look.body), None);
+    }
+
+    #[test]
     fn the_age_at_which_a_page_goes_on_is_no_span() {
         let body = |operation: u8| [&[0; 8][..], &[operation, 1], &[0; 16]].concat();
         assert_eq!(span_at(FURTHER, &body(0)), Some(10));

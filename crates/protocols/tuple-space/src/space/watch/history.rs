@@ -145,7 +145,7 @@ impl History {
         kept.shrink(limit);
     }
 
-    /// Takes events away, with their numbers.
+    /// Takes events away, with their numbers. O(n) of all that are kept.
     pub(super) fn take_where(&mut self, is_taken: impl Fn(&Kept) -> bool) -> Vec<(u64, Kept)> {
         let Some(kept) = &mut self.kept else { return Vec::new() };
         let (taken, stay): (Vec<_>, Vec<_>) =
@@ -155,7 +155,7 @@ impl History {
         taken
     }
 
-    /// Puts events among those that are kept, each where its number says.
+    /// Puts events among those that are kept, each where its number says. O(n log n) of all.
     pub(super) fn insert(&mut self, events: Vec<(u64, Kept)>, limit: u64) {
         let Some(kept) = self.kept.as_mut().filter(|_| !events.is_empty()) else { return };
         kept.bytes += events.iter().map(|(_, event)| event.bytes()).sum::<u64>();

@@ -118,11 +118,7 @@ fn a_watch_without_the_key_gathers_what_is_spread() {
 
 #[test]
 fn what_becomes_of_a_tuple_that_was_leased_when_it_would_have_moved_is_told() {
-    let ends: [(fn(crate::LeaseId) -> Request<'static>, Change); 2] = [
-        (|lease| Request::Ack { lease, deadline: None, tuples: &[], expiries: &[] }, Change::Done),
-        (|lease| Request::Release { lease }, Change::Returned),
-    ];
-    for (end, change) in ends {
+    for change in [Change::Done, Change::Returned] {
         for key in 10..14i64 {
             let mut network = network(2);
             let of_key = of_key(key);
@@ -132,7 +128,12 @@ fn what_becomes_of_a_tuple_that_was_leased_when_it_would_have_moved_is_told() {
             let held = network.call(0, &Request::Take { wait: Wait::AtOnce, lease, template: &of_key });
             let Some(Answer::Tuple(_, Some(attempt))) = held else { panic!("it is there: {held:?}") };
             spread(&mut network);
-            assert_eq!(network.call(0, &end(attempt.lease)), Some(Answer::Done));
+            let lease = attempt.lease;
+            let end = match change {
+                Change::Done => Request::Ack { lease, deadline: None, tuples: &[], expiries: &[] },
+                _ => Request::Release { lease },
+            };
+            assert_eq!(network.call(0, &end), Some(Answer::Done));
             let told = told(&mut network, &of_key, &mut since);
             assert_eq!(told, [(Change::Put, 1), (Change::Leased, 1), (change, 1)], "key {key}");
         }

@@ -141,6 +141,28 @@ fn what_becomes_of_a_tuple_that_was_leased_when_it_would_have_moved_is_told() {
 }
 
 #[test]
+fn a_tuple_that_expires_when_it_would_return_to_another_manager_is_told_as_that() {
+    for key in 10..14i64 {
+        let mut network = network(2);
+        let of_key = of_key(key);
+        let mut since = now(&mut network, &of_key);
+        let tuples = [tuple!["task", key, 1i64]];
+        let expiries = [Some(Span::from_millis(5))];
+        let put = Request::Out { deadline: None, tuples: &tuples, expiries: &expiries };
+        assert_eq!(network.call(0, &put), Some(Answer::Done));
+        let lease = Some(Span::from_secs(9));
+        let held = network.call(0, &Request::Take { wait: Wait::AtOnce, lease, template: &of_key });
+        let Some(Answer::Tuple(_, Some(attempt))) = held else { panic!("it is there: {held:?}") };
+        spread(&mut network);
+        network.turn_to(Span::from_millis(6));
+        let release = Request::Release { lease: attempt.lease };
+        assert_eq!(network.call(0, &release), Some(Answer::Done));
+        let told = told(&mut network, &of_key, &mut since);
+        assert_eq!(told, [(Change::Put, 1), (Change::Leased, 1), (Change::Expired, 1)], "key {key}");
+    }
+}
+
+#[test]
 fn who_asks_for_what_nobody_has_kept_is_told_so() {
     let mut network = network(2);
     let of_key = of_key(9);

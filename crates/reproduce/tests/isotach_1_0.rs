@@ -55,7 +55,8 @@ fn a_second_switch_takes_no_data_from_a_stream() {
         for (one, two) in one.iter().zip(two) {
             assert!((two / one - 1.0).abs() < 0.05, "{one} {two}");
         }
-        assert!(one[0] > one[1] && one[1] > one[2], "{one:?}");
+        // With long packets what an isochron sends beside its part is next to nothing, and a short run begins and ends with less of it.
+        assert!(one[0] > one[1] && one[1] > 0.99 * one[2], "{one:?}");
     }
 }
 
@@ -81,12 +82,13 @@ fn a_send_costs_more_with_a_marker_and_less_without_copies() {
         let costs = [&no_copies, safe, &own_part].map(|form| value("5.7", form, packet));
         assert!(costs.is_sorted_by(|one, other| one < other), "{costs:?}");
         let frames = |form: &str, what: &str| value("5.7a", &format!("{form}, {what}"), packet);
-        // A message and the word that it came; a part, its announcement, and the word that it was executed.
+        // A message and the word that it came; a part, a frame of announcements now and then, and the word that it was executed.
         assert_eq!(["sent", "received"].map(|what| frames(Way::Plain.name(), what)), [1.0, 1.0]);
-        assert_eq!(["sent", "received"].map(|what| frames(safe, what)), [2.0, 1.0]);
-        // Its marker is one frame more, unless one frame has several.
+        let [sent, received] = ["sent", "received"].map(|what| frames(safe, what));
+        assert!(sent > 1.0 && sent < 1.2 && received == 1.0, "{sent} {received}");
+        // Its marker is one frame more, or a share of one that has several.
         let with_marker = frames(&own_part, "received");
-        assert!(with_marker > 1.5 && with_marker <= 2.0, "{with_marker}");
+        assert!(with_marker > 1.05 && with_marker <= 2.0, "{with_marker}");
         let bytes = |form: &str| value("5.7b", &format!("{form}, sent"), packet);
         assert!(bytes(safe) > bytes(Way::Plain.name()) && bytes(Way::Plain.name()) > packet);
     }

@@ -2,7 +2,7 @@
 
 use crate::codec::{AGREE, ANNOUNCE, Announced, Batch, RECEIVED, write_announced, write_received};
 use crate::lane::Lane;
-use crate::limits::{ANNOUNCEMENT_BYTES, RECEIVED_BYTES};
+use crate::limits::{ANNOUNCEMENT_BYTES, MAX_GATHERED, RECEIVED_BYTES};
 use crate::logical_time::{Rank, View};
 use quintet_contract::{Address, Bytes, Kind, NodeId, Outbox, OwnedFrame, Time, Token};
 use quintet_wire::registry::PORT_ISOTACH;
@@ -23,6 +23,8 @@ pub(super) struct Outgoing {
     announcements: Batch,
     /// And whose parts are here, for this manager.
     received: (Address, Batch),
+    /// How much that is.
+    gathered: usize,
     /// When that burst began.
     burst: Option<Time>,
 }
@@ -46,6 +48,7 @@ impl Outgoing {
             unsent: BTreeSet::new(),
             announcements: Batch::default(),
             received: (manager, Batch::default()),
+            gathered: 0,
             burst: None,
         }
     }
@@ -82,6 +85,7 @@ impl Outgoing {
             self.close_announcements(view);
         }
         write_announced(announced, self.announcements.sink());
+        self.gathers_one_more(view);
     }
 
     /// Tells a sender's manager that a part is here.
@@ -91,6 +95,15 @@ impl Outgoing {
         }
         self.received.0 = manager;
         write_received(sender, rank, self.received.1.sink());
+        self.gathers_one_more(view);
+    }
+
+    /// Who has much to do may have no end of a burst for a while: others do not wait for that.
+    fn gathers_one_more(&mut self, view: View) {
+        self.gathered += 1;
+        if self.gathered >= MAX_GATHERED {
+            self.close(view);
+        }
     }
 
     /// When the node wants to be woken, if something gathers.
@@ -100,14 +113,14 @@ impl Outgoing {
 
     /// What gathers goes with the end of the burst, of which this is the time.
     pub(super) fn close_at_the_end_of_burst(&mut self, now: Time) {
-        if !self.announcements.is_empty() || !self.received.1.is_empty() {
+        if self.gathered > 0 {
             self.burst.get_or_insert(now);
         }
     }
 
     /// The burst ends: what has gathered goes.
     pub(super) fn close(&mut self, view: View) {
-        self.burst = None;
+        (self.gathered, self.burst) = (0, None);
         self.close_announcements(view);
         self.close_received(view);
     }
@@ -140,6 +153,7 @@ impl Outgoing {
         self.lanes.values_mut().for_each(Lane::forget_view);
         self.announcements = Batch::default();
         self.received.1 = Batch::default();
+        (self.gathered, self.burst) = (0, None);
     }
 
     /// Begins a view, with its manager and nodes: for who is none of it nothing waits any more but what it has to hear of the agreement, if it is there.

@@ -7,6 +7,7 @@ mod fused;
 mod hoisted;
 mod kept;
 mod keys;
+mod killed;
 mod machines;
 
 use crate::tool::{result, start, text};

@@ -2,7 +2,7 @@
 
 # Schedules of each placement of the tuple space that `make explore` tries (1000000 for a long run); those of the membership are named by QUINTET_SEEDS=FIRST..END.
 SCHEDULES = 100000
-# How often `make kill` kills or stops a member of an isonet.
+# How often `make kill` kills or stops a member of an isonet, and kills a worker of a farm.
 KILLS = 500
 # Where `make install-c` installs.
 PREFIX = /usr/local
@@ -70,11 +70,11 @@ explore: ## Random schedules and faults against the protocols, in the simulator:
 	cargo test --release --quiet -p quintet-replicated --test simulated -- --ignored
 	cargo test --release --quiet -p quintet-isotach --all-features --test simulated -- --ignored
 
-kill: ## Servers, leaders and agents killed, machines cut off, under clients, members of isonets killed, stopped and cut off, again and again: all that was acknowledged is there once, in one order; takes long
+kill: ## Servers, leaders, kernels, agents, workers and evals killed, machines cut off, under clients, members of isonets killed, stopped and cut off, again and again: all that was acknowledged is there once, in one order, and whoever uses a manager that is killed is told; takes long
 	@.ci/setup
-	cargo test --release --quiet -p quintet-cli --test commands -- --ignored logged:: replicated:: kept_space
+	cargo test --release --quiet -p quintet-cli --test commands -- --ignored logged:: replicated:: kept_space kernel:: partitioned:: clinda::
 	QUINTET_KILLS=$(KILLS) cargo test --release --quiet -p quintet-cli --test commands -- --ignored --nocapture isotach::
-	QUINTET_KILLS=$(KILLS) cargo test --release --quiet -p quintet --test cuts -- --ignored --nocapture
+	QUINTET_KILLS=$(KILLS) cargo test --release --quiet -p quintet --test cuts --test faults -- --ignored --nocapture
 
 specs: ## The specifications of isochrons, all behaviours of small sizes, and traces of the code against them
 	@.ci/setup specs

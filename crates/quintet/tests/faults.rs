@@ -178,13 +178,26 @@ fn a_frozen_space_is_noticed() {
     assert_eq!(space.out(tuple!["x"]).unwrap_err().code(), Code::PeerSilent);
 }
 
-/// Tasks of the long run; each is at least four operations: out, lease, acknowledgement, take of the result.
-const TASKS: i64 = 26_000;
+/// Tasks of the long run before each kill; each is at least four operations: out, lease, acknowledgement, take of the result.
+const TASKS_A_KILL: i64 = 2_000;
 const WORKERS: usize = 3;
 
 #[test]
 fn a_long_run_with_kills_loses_nothing_and_doubles_nothing() {
+    farm(13);
+}
+
+/// `make kill` kills `QUINTET_KILLS` times.
+#[test]
+#[ignore = "takes minutes: make kill"]
+fn workers_of_a_farm_are_killed_again_and_again() {
+    farm(std::env::var("QUINTET_KILLS").map_or(20, |kills| kills.parse().expect("a number")));
+}
+
+/// Tasks under leases, and workers that are killed and replaced so often: each task has one result.
+fn farm(kills: i64) {
     const NAME: &str = "a_long_run_with_kills_loses_nothing_and_doubles_nothing";
+    let all = kills * TASKS_A_KILL;
     if let Some(socket) = argument() {
         let space = connect(socket, LEASE);
         loop {
@@ -194,30 +207,30 @@ fn a_long_run_with_kills_loses_nothing_and_doubles_nothing() {
             lease.acknowledge(&[result]).expect("nobody is frozen here");
         }
     }
-    let dir = TempDir::new().unwrap();
+    let dir = TempDir::new().expect("a folder");
     let socket = dir.join("space");
-    let _server = Server::start(&socket, &ServeConfig::default()).unwrap();
+    let _server = Server::start(&socket, &ServeConfig::default()).expect("it starts");
     let space = connect(&socket, LEASE);
     let mut workers: Vec<_> = (0..WORKERS).map(|_| start(NAME, &socket)).collect();
-    let mut seen = vec![false; usize::try_from(TASKS).expect("it is small")];
+    let mut seen = vec![false; usize::try_from(all).expect("it is small")];
     let (mut put, mut redone) = (0, 0);
-    for done in 0..TASKS {
-        while put < TASKS && put < done + 64 {
-            space.out(tuple!["task", put]).unwrap();
+    for done in 0..all {
+        while put < all && put < done + 64 {
+            space.out(tuple!["task", put]).expect("it is served");
             put += 1;
         }
         let result = space.take_within(&template!["result", ?i64, ?i64], LONG).expect("every task is done");
         let id = usize::try_from(integer(&result, 1)).expect("ids are not negative");
         assert!(!std::mem::replace(&mut seen[id], true), "task {id} was done twice");
         redone += i64::from(integer(&result, 2) > 1);
-        if done % 2_000 == 1_999 {
-            let victim = usize::try_from(done / 2_000).expect("it is small") % WORKERS;
-            workers[victim].kill().unwrap();
+        if done % TASKS_A_KILL == TASKS_A_KILL - 1 {
+            let victim = usize::try_from(done / TASKS_A_KILL).expect("it is small") % WORKERS;
+            workers[victim].kill().expect("killed");
             workers[victim] = start(NAME, &socket);
         }
     }
     assert!(seen.iter().all(|seen| *seen));
-    let state = space.status().unwrap();
+    let state = space.status().expect("it is served");
     assert_eq!((state.tuples, state.hidden, state.bytes, state.dead_letters), (0, 0, 0, 0), "{state:?}");
     assert_eq!(
         u64::try_from(redone).expect("it is not negative"),

@@ -81,6 +81,8 @@ pub struct Calls {
     beside: Option<Port>,
     /// Who answers, if it is another node.
     peer: Option<Address>,
+    /// What its loss means, if that was said.
+    loss: OnceLock<String>,
     /// None: the protocol has no links.
     inlets: Option<Mutex<Inlets>>,
     /// Tells of everything that comes, for whoever cannot wait until nobody polls. None: the system refused, or no links.
@@ -143,6 +145,7 @@ impl Calls {
             at,
             beside: None,
             peer: None,
+            loss: OnceLock::new(),
             inlets: None,
             arrivals: None,
             watch: OnceLock::new(),

@@ -44,8 +44,9 @@ pub use router::{Router, RouterConfig};
 use crate::codec::Refusal;
 use quintet_errors::Code;
 
-/// What is said of a manager that is gone, by clients and by the others alike.
-fn gone(manager: u8, managers: usize, address: &str) -> String {
+/// What is said of a manager that is gone, by clients and by the others alike. `address`: where it listened; empty if that is not known.
+#[must_use]
+pub fn gone(manager: u8, managers: usize, address: &str) -> String {
     let at = if address.is_empty() { String::new() } else { format!(", at {address},") };
     format!("manager {} of the {managers} of this space{at} is gone, and its tuples with it", manager + 1)
 }

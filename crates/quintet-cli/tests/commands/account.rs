@@ -103,6 +103,8 @@ pub(crate) fn kills_under_clients(connect: impl Fn() -> Space, kills: i64, mut k
                 is_told.recv_timeout(LONG).expect("the clients get on");
             }
             kill(round);
+            // The server waits for link.resume_window_ms for those who ask for nothing.
+            assert_eq!(ends.count(&template!["end", ?i64]).expect("it goes on"), 0);
         }
         ends.out(tuple!["end", kills]).unwrap();
         assert_eq!(number(&waiter.join().expect("it was answered")), kills);

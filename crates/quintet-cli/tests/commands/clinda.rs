@@ -7,6 +7,7 @@ mod fused;
 mod hoisted;
 mod kept;
 mod keys;
+mod killed;
 mod machines;
 
 use crate::tool::{result, start, text};
@@ -103,6 +104,13 @@ fn check_product(said: &str, dimension: usize) {
     assert!(told == right, "{said}");
 }
 
+/// Checks that jblock has told of so many blocks, each larger by `step` than the one before.
+fn check_blocks(said: &str, blocks: usize, step: usize) {
+    let size = |line: &str| line.split_once("size - ")?.1.parse().ok();
+    let told: Vec<usize> = said.lines().filter_map(size).collect();
+    assert!((1..=blocks).map(|block| block * step).eq(told) && said.contains("done."), "{said}");
+}
+
 #[test]
 fn the_papers_matrix_program_multiplies_on_five_processes() {
     let folder = TempDir::new().unwrap();
@@ -136,7 +144,7 @@ fn the_papers_block_program_puts_and_takes_ever_larger_blocks() {
         [alone(&jblock, &["50", "32"]), result(start(["run", "-n", "1", text(&jblock), "50", "32"], &[]))]
     {
         assert_eq!(code, 0, "{said}");
-        assert!(said.contains("size - 1600") && said.contains("done."), "{said}");
+        check_blocks(&said, 50, 32);
     }
 }
 

@@ -1,5 +1,7 @@
 //! `quintet kernel` and `run --kernels`: between a server and its clients, and killed.
 
+mod killed;
+
 use crate::tool::{LONG, quintet, result, text};
 use quintet::{Code, Lab, template, tuple};
 use quintet_testbed::{Child, TempDir};

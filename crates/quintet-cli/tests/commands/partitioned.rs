@@ -1,9 +1,11 @@
 //! `serve --manager`: a space whose managers are processes, one of which is killed.
 
 use crate::tool::{LONG, quintet, result, text};
-use quintet::{Code, Error, Lab, LinkAddress, LinkConfig, template, tuple};
+use quintet::{Code, Error, Lab, LinkAddress, LinkConfig, Space, template, tuple};
 use quintet_testbed::{Child, TempDir};
 use std::net::TcpListener;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::spawn;
 use std::time::Duration;
 
 const LEASE: Duration = Duration::from_secs(10);
@@ -82,6 +84,112 @@ fn programs_use_three_processes_as_one_space_and_hear_which_of_them_was_killed()
         let error = connect(&address).map(drop).unwrap_err();
         assert!(error.text().contains(&gone), "{error}");
     }
+}
+
+/// What a client does until the space is over; it tells of each round.
+type Kind = fn(&Space, &Sender<()>) -> Result<(), Error>;
+
+/// Clients of every kind: some get on, others wait for what never comes.
+const KINDS: [(&str, Kind); 7] = [
+    ("puts and takes by a key", |space, told| {
+        for key in 0i64.. {
+            space.out(tuple!["keyed", key, key])?;
+            assert_eq!(space.take(&template!["keyed", key, ?i64])?, tuple!["keyed", key, key]);
+            let _ = told.send(());
+        }
+        Ok(())
+    }),
+    ("does tasks under leases", |space, told| {
+        for task in 0i64.. {
+            space.out_many(&[tuple!["task", task], tuple!["of", 1u8], tuple!["another type", 0.5]], None)?;
+            space.lease(&template!["task", ?i64], None)?.acknowledge(&[tuple!["done"], tuple![task]])?;
+            let _ = told.send(());
+        }
+        Ok(())
+    }),
+    ("moves tuples in groups", |space, told| {
+        space.out_many(&[tuple!["left", 100i64], tuple!["right", 100u64]], None)?;
+        loop {
+            let group = space.group();
+            let left = group.take(&template!["left", ?i64])?;
+            group.take(&template!["right", ?u64])?;
+            group.out(left)?;
+            group.out(tuple!["right", 100u64])?;
+            group.commit()?;
+            let _ = told.send(());
+        }
+    }),
+    ("looks", |space, told| {
+        loop {
+            space.read_if(&template!["no such tuple", ?str])?;
+            space.status()?;
+            let _ = told.send(());
+        }
+    }),
+    ("waits", |space, _| space.take(&template!["never", ?i64]).map(drop)),
+    ("waits for one of several", |space, _| {
+        space.select(&[template!["never", 0.5], template!["never", true], template!["never"]]).map(drop)
+    }),
+    ("holds a task and waits", |space, _| {
+        space.out(tuple!["held"])?;
+        let held = space.lease(&template!["held"], None)?;
+        space.read(&template!["never", ?str])?;
+        held.release()
+    }),
+];
+
+/// Why each of them ended.
+type Ends = Receiver<(&'static str, Result<(), Error>)>;
+
+/// One of each kind, on a connection of its own; what tells of their rounds, and why each of them ended.
+fn clients(address: &LinkAddress) -> (Receiver<()>, Ends) {
+    let ((told, is_told), (ended, ends)) = (channel(), channel());
+    for (name, act) in KINDS {
+        let (space, told, ended) = (connect(address).unwrap().space(), told.clone(), ended.clone());
+        // Who is not waited for any more has nobody to tell.
+        spawn(move || drop(ended.send((name, act(&space, &told)))));
+    }
+    (is_told, ends)
+}
+
+/// A space of three managers, of which this one is killed under clients once these have got on so often: each of them is told, and none waits on.
+fn all_are_told(places: &[String; 3], victim: usize, rounds: i64) {
+    let (mut managers, address) = three(places);
+    let (is_told, ends) = clients(&address);
+    (0..rounds).for_each(|_| is_told.recv_timeout(LONG).expect("the clients get on"));
+    managers[victim].kill().unwrap();
+    let gone = format!("manager {} of the 3 of this space, at {}, is gone", victim + 1, places[victim]);
+    for left in (1..=KINDS.len()).rev() {
+        let (name, end) = ends.recv_timeout(LONG).unwrap_or_else(|_| panic!("{left} clients are not told"));
+        let error = end.expect_err("the space is over");
+        assert!(
+            error.code() == Code::PeerDied && error.text().contains(&gone),
+            "manager {}: who {name}: {error}",
+            victim + 1
+        );
+    }
+    let survivors = (0..3).filter(|number| *number != victim);
+    survivors.for_each(|number| wait_for(&managers[number], &format!("quintet: {gone}")));
+}
+
+/// In each round another manager, of a space over another kind of link.
+fn managers_killed(rounds: i64) {
+    for round in 0..rounds {
+        let folder = TempDir::new().unwrap();
+        let places = if round % 2 == 0 { unix(&folder) } else { tcp() };
+        all_are_told(&places, usize::try_from(round).unwrap() % 3, 1 + round * 37 % 200);
+    }
+}
+
+#[test]
+fn clients_of_every_kind_are_told_whichever_manager_is_killed() {
+    managers_killed(6);
+}
+
+#[test]
+#[ignore = "takes minutes: make kill"]
+fn clients_of_every_kind_are_told_however_often_a_manager_is_killed() {
+    managers_killed(300);
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! `serve --policy replicated`: three processes, of which whichever leads is killed again and again, and two at once.
 
+use crate::account::kills_under_clients;
 use crate::tool::{LONG, quintet, result, text, wait_until};
-use quintet::{Error, Lab, LinkAddress, Space, SpaceAddress, template, tuple};
+use quintet::{Error, Lab, LinkAddress, LinkConfig, Space, SpaceAddress, template, tuple};
 use quintet_testbed::{Child, TempDir};
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 use std::collections::BTreeMap;
@@ -59,7 +60,13 @@ impl Group {
             let other = last.split("replica ").nth(1).and_then(|rest| rest.split(' ').next()?.parse().ok());
             Some(other.unwrap_or(at + 1))
         };
-        (0..3).find_map(said).expect("one has said so")
+        let mut leader = None;
+        // What they say comes a little after what they answer.
+        wait_until(|| {
+            leader = (0..3).find_map(said);
+            leader.is_some()
+        });
+        leader.expect("one has said so")
     }
 
     pub(crate) fn kill_and_start(&mut self, replica: usize) {
@@ -167,6 +174,39 @@ fn two_of_three_that_are_killed_stop_it_and_one_of_them_lets_it_go_on() {
     }
     group.servers[others[0] - 1] = group.serve(others[0]);
     assert_eq!(group.connect().count(&template!["item", ?i64]).unwrap(), 1);
+}
+
+/// So often two of three are killed and started again under clients to whom nothing fails, the leader among them or not.
+fn two_of_three_killed(kills: i64) {
+    let mut group = Group::start();
+    let address = group.address();
+    let link = LinkConfig { resume_window: LONG, ..LinkConfig::default() };
+    kills_under_clients(
+        || Lab::connect_with(address.clone(), 0, LEASE, link).expect("one leads").space(),
+        kills,
+        |round| {
+            let leader = group.leader();
+            let stays = 1 + (leader - 1 + usize::try_from(round).unwrap()) % 3;
+            let killed: Vec<usize> = (1..=3).filter(|replica| *replica != stays).collect();
+            for replica in &killed {
+                group.servers[replica - 1].kill().unwrap();
+            }
+            for replica in killed {
+                group.servers[replica - 1] = group.serve(replica);
+            }
+        },
+    );
+}
+
+#[test]
+fn clients_go_on_whichever_two_of_three_are_killed() {
+    two_of_three_killed(3);
+}
+
+#[test]
+#[ignore = "takes minutes: make kill"]
+fn clients_go_on_however_often_two_of_three_are_killed() {
+    two_of_three_killed(150);
 }
 
 #[test]

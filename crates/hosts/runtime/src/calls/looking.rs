@@ -3,10 +3,19 @@
 use super::{Calls, Pending};
 
 impl Calls {
-    /// How the link failed, in words. None where it has not, and where the protocol had it closed.
+    /// How the link failed, in words, and what that means if [`Calls::say_of_loss`] was told. None where it has not, and where the protocol had it closed.
     #[must_use]
     pub fn lost(&self) -> Option<String> {
-        self.own().ok()?.lost()
+        let lost = self.own().ok()?.lost()?;
+        Some(match self.loss.get() {
+            Some(loss) => format!("{loss}: {lost}"),
+            None => lost,
+        })
+    }
+
+    /// Has [`Calls::lost`] say what the loss of the link means: its first caller has said it for good.
+    pub fn say_of_loss(&self, loss: String) {
+        self.loss.get_or_init(|| loss);
     }
 
     /// Bytes a second that the network to the peer that answers now was seen to carry ([`Sender::delivery_rate`](quintet_link::Sender::delivery_rate)).

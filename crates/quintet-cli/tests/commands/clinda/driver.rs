@@ -1,9 +1,10 @@
-//! `quintet clc` in the place of a C compiler: by hand, and in builds with make.
+//! `quintet clc` in the place of a C compiler: by hand, and in builds with make and CMake.
 
 use super::{alone, clc, packages};
 use crate::tool::{result, start, text};
 use quintet_testbed::{Program, TempDir};
 use std::fs;
+use std::io::{ErrorKind, Write, stderr};
 
 const MAIN: &str = "#include <stdio.h>
 #include \"shared.h\"
@@ -95,6 +96,45 @@ fn make_builds_with_it_and_again_what_has_changed() {
         dependencies.starts_with("main.o: main.cl") && dependencies.contains("shared.h"),
         "{dependencies}"
     );
+}
+
+/// As docs/clinda.md says.
+const CMAKE_LISTS: &str = "cmake_minimum_required(VERSION 3.20)
+project(squares C)
+set_source_files_properties(main.cl worker.cl PROPERTIES LANGUAGE C)
+add_executable(program main.cl worker.cl)
+target_compile_definitions(program PRIVATE FACTOR=3)
+";
+
+#[test]
+fn cmake_builds_with_it_and_again_what_has_changed() {
+    let version = Program::new("cmake").arg("--version").spawn();
+    if version.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+        return writeln!(stderr(), "SKIPPED, with CMake: it is not installed")
+            .expect("standard error is open");
+    }
+    assert_eq!(result(version.unwrap()).0, 0);
+    let folder = sources();
+    fs::write(folder.join("CMakeLists.txt"), CMAKE_LISTS).unwrap();
+    let build = folder.join("build");
+    let cmake = |arguments: &[&str]| {
+        let program = arguments.iter().fold(Program::new("cmake"), Program::arg);
+        let program = program.env("PKG_CONFIG_PATH", packages()).without("CC").without("CFLAGS");
+        let (code, said) = result(program.spawn().unwrap());
+        assert_eq!(code, 0, "{said}");
+        said
+    };
+    let compiler = format!("-DCMAKE_C_COMPILER={};clc", env!("CARGO_BIN_EXE_quintet"));
+    cmake(&["-G", "Unix Makefiles", "-S", text(folder.path()), "-B", text(&build), &compiler]);
+    let said = cmake(&["--build", text(&build)]);
+    assert!(said.contains("Building C object") && said.contains("main.cl"), "{said}");
+    assert_eq!(alone(&build.join("program"), &[]), (0, "sum 42".to_owned()));
+    assert!(!cmake(&["--build", text(&build)]).contains("Building"));
+    // A header that both include.
+    fs::write(folder.join("shared.h"), SHARED.replace("COUNT 4", "COUNT 5")).unwrap();
+    let said = cmake(&["--build", text(&build)]);
+    assert!(said.contains("main.cl") && said.contains("worker.cl"), "{said}");
+    assert_eq!(alone(&build.join("program"), &[]), (0, "sum 90".to_owned()));
 }
 
 #[test]

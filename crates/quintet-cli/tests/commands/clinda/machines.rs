@@ -1,6 +1,6 @@
 //! Programs in C-Linda on several machines: `quintet run --hosts`.
 
-use super::{check_product, example, program};
+use super::{check_blocks, check_product, example, program};
 use crate::hosts::lab::Machines;
 use crate::tool::{LONG, result, start, text, wait_until};
 use quintet::{Lab, ServeConfig, Server, tuple};
@@ -17,6 +17,25 @@ fn the_papers_matrix_program_multiplies_on_three_machines() {
     assert_eq!(code, 0, "{said}");
     check_product(&said, 30);
     assert!((1..=5).all(|worker| said.contains(&format!("worker {worker} started"))), "{said}");
+}
+
+#[test]
+fn the_papers_block_program_puts_and_takes_its_blocks_on_three_machines() {
+    let lab = Machines::up(&["a", "b", "c"]);
+    let jblock = example(&lab.room, "jblock");
+    // The managers of its space are on all three.
+    let words = ["run", "--hosts", "a,b,c", "--managers", "3", "-n", "3", text(&jblock), "50", "32"];
+    let (code, said) = result(lab.command("a", &words));
+    assert_eq!(code, 0, "{said}");
+    check_blocks(&said, 50, 32);
+    // The space is the cluster's, at a: each block goes there and comes back.
+    for machine in ["b", "c"] {
+        let space = format!("quintet://{}", text(&lab.folder(machine)));
+        let program = lab.program_of(text(&jblock), machine, &["50", "1000"]).env("QUINTET_SPACE", space);
+        let (code, said) = result(program.spawn().unwrap());
+        assert_eq!(code, 0, "{said}");
+        check_blocks(&said, 50, 1000);
+    }
 }
 
 /// Each eval is busy until all of them run: so each has a worker to itself.

@@ -124,6 +124,8 @@ impl Lab {
             let peer = stack::sessions_of(stack::manager_node(manager));
             lab.shared.calls.also(peer, made.end, again).map_err(|error| unwatched(&error))?;
         }
+        let first = places[0].to_string();
+        lab.shared.calls.say_of_loss(quintet_tuple_space::manager_gone(0, places.len(), &first));
         lab.wait_for_managers(number)?;
         // It is new, and nobody else has it.
         let _ = lab.shared.managers.set(number);

@@ -11,6 +11,7 @@
 
 use crate::codec::{ANNOUNCE, FAREWELL, HALTED, MARKERS, RECEIVED};
 use crate::config::{ManagerConfig, NodeConfig};
+use crate::counters::Counters;
 use crate::defect::seeded;
 use crate::logical_time::View;
 use crate::manager::TokenManager;
@@ -113,6 +114,12 @@ impl Member {
     #[must_use]
     pub fn manager(&self) -> &TokenManager {
         &self.manager
+    }
+
+    /// What it has counted.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        Counters::of(self.node.counted(), self.manager.counted())
     }
 
     /// An input for the node, from outside or from the token manager here.

@@ -32,7 +32,7 @@ use crate::witness::{Performed, Witnessed};
 use change::{Change, Held, Left};
 use execute::Answering;
 use join::Joins;
-use metrics::Counters;
+pub(crate) use metrics::NodeCounters;
 use outgoing::Outgoing;
 use quintet_contract::{
     Address, Bytes, Disconnect, Frame, Input, Meter, NodeId, Outbox, OwnedFrame, PeerChange, Protocol, Time,
@@ -117,7 +117,7 @@ pub struct Node {
     /// Plain messages that have not arrived: who sent them with which token.
     plain: BTreeMap<Token, (NodeId, Token)>,
     plain_sent: u64,
-    counters: Counters,
+    counters: NodeCounters,
     witness: Vec<Witnessed>,
     /// What was performed since this was asked last; none: nobody asks.
     performed: Option<Vec<Performed>>,
@@ -182,7 +182,7 @@ impl Node {
             outgoing,
             plain: BTreeMap::new(),
             plain_sent: 0,
-            counters: Counters::default(),
+            counters: NodeCounters::default(),
             witness: Vec::new(),
             performed: None,
             config,

@@ -155,3 +155,21 @@ fn who_is_gone_is_gone_for_both_and_the_lowest_of_the_others_keeps_the_pulse() {
     assert_eq!(kinds(&submit(third, &[1])), [(peer(1), PART), (peer(1), ANNOUNCE)]);
     assert_eq!(kinds(&submit(second, &[2])), [(peer(2), PART)]);
 }
+
+#[test]
+fn pulses_and_markers_are_counted_and_how_far_apart_they_are() {
+    let mut member = member(0);
+    for at in [10, 30, 70] {
+        submit(&mut member, &[1]);
+        member.handle(Time(at), Input::Wake, &mut Effects::default());
+    }
+    frames(&mut member, callers(0), SUBMIT, b"no isochron");
+    let counters = member.counters();
+    assert_eq!((counters.begun, counters.operations, counters.refused), (3, 3, 1));
+    assert_eq!((counters.stamped, counters.pulses, counters.tokens), (3, 3, 0));
+    assert_eq!((counters.markers, counters.marker_frames), (3, 3));
+    let intervals = &counters.pulse_intervals;
+    let ns = core::time::Duration::from_nanos;
+    assert_eq!((intervals.count(), intervals.shortest(), intervals.longest()), (2, ns(20), ns(40)));
+    assert_eq!((counters.executed, counters.lost), (0, 0), "nobody has answered");
+}

@@ -117,6 +117,7 @@ impl World {
     pub(crate) fn check(&mut self) -> Result<(), Found> {
         for (node, machine) in &mut self.net.nodes {
             self.run.said.entry(*node).or_default().extend(machine.take_witness());
+            machine.check_counts(*node)?;
         }
         let checked = if self.has_lost_manager {
             lost::check_what_is_left(&mut self.run)

@@ -1,6 +1,7 @@
 //! Isochrons between the processes of a job: what a program says of its isonet, and how it joins.
 
 mod board;
+mod counted;
 mod error;
 mod handlers;
 mod host;

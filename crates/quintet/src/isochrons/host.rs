@@ -1,6 +1,7 @@
 //! A member's node, with a thread and links of its own.
 
 use super::board::Board;
+use super::counted::Counted;
 use super::handlers::{Callers, Handlers, OnView};
 use super::isochron::Isochron;
 use super::links::{Folder, Links, Places, Returning};
@@ -28,6 +29,7 @@ pub(super) struct Core {
     pub(super) node: NodeHandle,
     pub(super) me: NodeId,
     pub(super) views: Views,
+    pub(super) counted: Counted,
     /// Threads that put an isochron together.
     open: Mutex<Vec<ThreadId>>,
     /// Isochrons that have operations, and were neither begun nor given up so far.
@@ -224,6 +226,7 @@ impl Host {
             node: node.handle(),
             me,
             views,
+            counted: Counted::default(),
             open: Mutex::default(),
             unended: AtomicUsize::new(0),
             turns: Turns::default(),
@@ -326,7 +329,14 @@ impl Protocol for Observed {
     }
 
     fn measure(&self, meter: &mut Meter<'_>) {
+        self.core.counted.tell(self.member.counters());
         self.member.measure(meter);
+    }
+}
+
+impl Drop for Observed {
+    fn drop(&mut self) {
+        self.core.counted.end(self.member.counters());
     }
 }
 

@@ -63,6 +63,7 @@ use std::time::{Duration, Instant};
 use views::News;
 
 pub mod coming_back;
+pub mod counters;
 mod inbox;
 pub mod plain;
 pub mod saying;

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from quintet import _native
+from quintet.counters import Counters, Intervals
 from quintet.errors import BadValue, Closed, Code, TimedOut, ViewChanged
 from quintet.isochron import Data, HandlersIsochron, Isochron, Part, Place, Read, checked_member, handler_number, message_bytes, value_of
 from quintet.isonet_shape import Event, Handler, LossCause, Lost, Message, PlainHandler, PlainMessage, Shape, View, Wanted
@@ -179,6 +180,12 @@ class Isonet(Member):
         self._check_events()
         return _Events(self.native, self._shape, timeout)
 
+    def counters(self) -> Counters:
+        """What this member has counted since it has joined; once it is closed, until then. Raises TimedOut: a handler of this member has been running for a second; BadValue: this is a
+        handler; Closed: it was not closed and has left.
+        """
+        return self.native.counters()
+
     def close(self) -> None:
         """Waits until all isochrons of this member are executed and all members close, and ends.
 
@@ -312,5 +319,5 @@ def _leave_all() -> None:
 atexit.register(_leave_all)
 
 __all__ = [
-    "Event", "HandlersIsochron", "Isochron", "Isochrons", "Isonet", "LossCause", "Lost", "Message", "Place", "PlainMessage", "Read", "Variable", "View", "Witness", "check", "handler_number",
+    "Counters", "Event", "HandlersIsochron", "Intervals", "Isochron", "Isochrons", "Isonet", "LossCause", "Lost", "Message", "Place", "PlainMessage", "Read", "Variable", "View", "Witness", "check", "handler_number",
 ]  # fmt: skip

@@ -1,6 +1,7 @@
 //! The token manager of a switch: keeps the pulse, with the managers of the neighbouring switches, and tells each of its nodes what
 //! that executes when.
 
+mod invariants;
 mod metrics;
 mod stability;
 #[cfg(test)]

@@ -122,6 +122,12 @@ impl Member {
         Counters::of(self.node.counted(), self.manager.counted())
     }
 
+    /// What is not so of this member though it is always: of its node, or of the token manager of its process.
+    #[must_use]
+    pub fn broken_invariant(&self) -> Option<&'static str> {
+        self.node.broken_invariant().or_else(|| self.manager.broken_invariant())
+    }
+
     /// An input for the node, from outside or from the token manager here.
     fn give_node(&mut self, now: Time, input: Input<'_>, out: &mut dyn Outbox) {
         let mut out = Outside { me: self.me, inside: &mut self.inside, out, draft: None };

@@ -5,6 +5,7 @@ mod arrive;
 mod begin;
 mod change;
 mod execute;
+mod invariants;
 mod join;
 mod metrics;
 mod outgoing;

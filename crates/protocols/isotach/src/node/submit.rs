@@ -97,7 +97,7 @@ impl Own {
         self.remote.clear();
     }
 
-    fn is_done(&self) -> bool {
+    pub(super) fn is_done(&self) -> bool {
         self.is_executed_here && self.remote.is_empty() && self.values.iter().all(Option::is_some)
     }
 }

@@ -50,6 +50,13 @@ impl Machine {
         }
     }
 
+    pub(crate) fn broken_invariant(&self) -> Option<&'static str> {
+        match self {
+            Machine::Node(node) => node.broken_invariant(),
+            Machine::Member(member) => member.broken_invariant(),
+        }
+    }
+
     /// The last view whose pulse it has kept.
     pub(crate) fn kept_view(&self) -> Option<View> {
         match self {

@@ -59,6 +59,7 @@ impl Node {
             true => self.own.contains_key(&reader.rank),
             false => self.answering.contains_key(&(reader.sender, reader.rank)),
         };
-        self.memory.readers().all(is_there)
+        // One that has ended executes nothing, and nobody waits for it.
+        self.ended.is_some() || self.memory.readers().all(is_there)
     }
 }

@@ -2472,6 +2472,14 @@ quintet_status quintet_isonet_set_listen(quintet_isonet *isonet,
                                          const char *address);
 
 /**
+ * Has this member look, whenever something has come, whether what is always so of it is so: a defect of this library, or of the memory, ends it then, and whatever is asked of it next fails with
+ * `QUINTET_MISMATCH`, whose text says what is not so. It looks at all that waits in it, so that it is slower the more that is.
+ *
+ * Fails with `QUINTET_BAD_VALUE` once it has joined.
+ */
+quintet_status quintet_isonet_check_invariants(quintet_isonet *isonet);
+
+/**
  * Has `quintet_isonet_next` tell of each view that begins after the first: `QUINTET_ISONET_VIEW`, between what was executed before it and what is executed in it.
  *
  * Fails with `QUINTET_BAD_VALUE` once it has joined.

@@ -33,6 +33,7 @@ static void join(struct member *member, uint32_t silence_ms) {
     REFUSED("no kind of link", quintet_isonet_set_listen(member->isonet, "nowhere:at all"));
     OK(quintet_isonet_set_listen(member->isonet, "tcp:127.0.0.1:0"));
     OK(quintet_isonet_tell_views(member->isonet));
+    OK(quintet_isonet_check_invariants(member->isonet));
     OK(quintet_isonet_join(member->isonet, LONG_MS));
     COMES_TO(QUINTET_BAD_VALUE, quintet_isonet_set_agreed(member->isonet));
 }

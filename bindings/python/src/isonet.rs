@@ -34,6 +34,7 @@ pub(crate) struct Wanted {
     /// Is called with the parts of each view that begins.
     on_view: Option<Py<PyAny>>,
     keep_witness: bool,
+    check_invariants: bool,
     agreed: bool,
     listen_at: Option<Py<PyAny>>,
     limit: Option<f64>,
@@ -120,6 +121,9 @@ pub(crate) fn join(py: Python<'_>, connection: &Arc<Connection>, wanted: Wanted)
     }
     if wanted.keep_witness {
         builder = builder.keep_witness();
+    }
+    if wanted.check_invariants {
+        builder = builder.check_invariants();
     }
     if wanted.agreed {
         builder = builder.delivery(Delivery::Agreed);
@@ -320,7 +324,10 @@ impl Isonet {
         let counters = match isonet {
             Some(isonet) => py.detach(|| isonet.counters()),
             None => self.locked_kept().counters.clone().ok_or_else(|| {
-                Error::new(Code::Closed, "this member has left its isonet, and was not asked what it had counted")
+                Error::new(
+                    Code::Closed,
+                    "this member has left its isonet, and was not asked what it had counted",
+                )
             }),
         };
         from_counters(py, &counters.map_err(raise)?)

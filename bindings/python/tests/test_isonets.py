@@ -141,7 +141,7 @@ def test_each_view_that_begins_is_told_and_a_reader_is_told_whether_the_writer_h
 
 
 def test_what_members_have_done_is_one_order_and_what_is_missing_is_found(lab):
-    isonets = joined(lab, 2, handlers=lambda me: ["note"], keep_witness=True)
+    isonets = joined(lab, 2, handlers=lambda me: ["note"], keep_witness=True, check_invariants=True)
 
     def work(isonet):
         for number in range(10):
@@ -197,10 +197,11 @@ def test_a_member_counts_what_it_does_also_for_who_asks_behind_the_end(lab):
     assert all(one[1] < next_[0] for one, next_ in zip(intervals.classes, intervals.classes[1:]))
     assert close(isonets) == [None, None]
     assert [isonet.counters() for isonet in isonets] == [one, other]
-    left = joined(lab, 1)[0]
-    left.leave()
-    with pytest.raises(quintet.Closed, match="has left"):
-        left.counters()
+    isonets = joined(lab, 2)
+    for isonet in isonets:
+        isonet.leave()
+        with pytest.raises(quintet.Closed, match="has left"):
+            isonet.counters()
 
 
 def test_an_isochron_within_another_is_refused_and_one_that_never_ends_is_told_at_the_end(lab):

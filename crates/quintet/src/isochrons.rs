@@ -195,6 +195,13 @@ impl IsonetBuilder {
         IsonetBuilder { keeps_witness: true, ..self }
     }
 
+    /// Has this member look, whenever something has come, whether what is always so of it is so: a defect of this library, or of the memory, ends it then, with [`Code::Mismatch`] and what is not so, and the
+    /// others go on without it. It looks at all that waits in it, so that it is slower the more that is.
+    pub fn check_invariants(mut self) -> Self {
+        self.program.checks_invariants = true;
+        self
+    }
+
     /// Where this member listens for others. Without it: where its job says that it is reached (`quintet run --hosts`), and else shared memory, in a folder of its own, for members on one machine.
     pub fn listen_at(self, address: impl Into<LinkAddress>) -> Self {
         IsonetBuilder { listens_at: Some(address.into()), ..self }

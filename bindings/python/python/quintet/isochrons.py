@@ -248,6 +248,7 @@ class Isochrons:
         plain_handlers: Mapping[int | str, PlainHandler] | None = None,
         on_view: Callable[[View], object] | None = None,
         keep_witness: bool = False,
+        check_invariants: bool = False,
     ) -> Isochrons:
         """What this process says of an isonet.
 
@@ -260,13 +261,14 @@ class Isochrons:
         that gives the program's state as bytes, 16 MiB at most, and one that takes it in place of what the program has, as one that comes back does before its handlers have
         anything; both run on the thread that executes isochrons. `plain_handlers`: functions by name or number, that take a `PlainMessage`, on the same thread, as they come.
         `on_view`: is called with each `View` that begins after the first, on the same thread, before anything of it is executed; what it raises goes to `sys.unraisablehook`.
-        `keep_witness`: keeps all that this member does for `take_witness`: for short runs.
+        `keep_witness`: keeps all that this member does for `take_witness`: for short runs. `check_invariants`: looks, whenever something has come, whether what is always so of this
+        member is so; a defect of the library ends it then, with Mismatch.
         """
         shape = Shape(variables, handlers, plain_handlers or {})
         return type(self)(
             Wanted(
                 self._wanted.lab, shape, name, member, agreed, listen_at, limit, silence, max_events, max_event_bytes, rejoinable, rejoin, state,
-                on_view, keep_witness,
+                on_view, keep_witness, check_invariants,
             )
         )  # fmt: skip
 

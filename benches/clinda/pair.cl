@@ -3,21 +3,11 @@
  *     pair-clinda
  *
  * The space is where QUINTET_SPACE says, else in this process, which stays on the processors of whoever starts it. It counts and times as
- * crates/quintet-cli/src/bench/space/pair.rs does, and prints as the programs of benches/peers do. */
+ * crates/quintet-cli/src/bench/space/pair.rs does. */
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
+#include "groups.h"
 
-enum { PAIRS = 20000, GROUP = 16, GROUPS = PAIRS / GROUP, BYTES = 64 };
-
-static double now_ns(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
-}
+enum { BYTES = 64 };
 
 static void exchange(void)
 {
@@ -33,19 +23,11 @@ static void exchange(void)
     }
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double first = *(const double *)a, second = *(const double *)b;
-
-    return (first > second) - (first < second);
-}
-
 void real_main(void)
 {
     static double groups[GROUPS];
-    double sum = 0;
 
-    for (int i = 0; i < PAIRS / 10; i++)
+    for (int i = 0; i < STEPS / 10; i++)
         exchange();
     for (int group = 0; group < GROUPS; group++) {
         double started = now_ns();
@@ -53,10 +35,6 @@ void real_main(void)
         for (int i = 0; i < GROUP; i++)
             exchange();
         groups[group] = (now_ns() - started) / GROUP;
-        sum += groups[group];
     }
-    qsort(groups, GROUPS, sizeof *groups, by_value);
-    const char *row = "{\"peer\": \"quintet-clinda\", \"case\": \"pair-64\", \"unit\": \"ns\", \"statistic\": \"%s\", \"value\": %.3f}\n";
-    printf(row, "mean", sum / GROUPS);
-    printf(row, "p50", groups[GROUPS / 2]);
+    print_groups(groups, "pair-64");
 }

@@ -445,9 +445,13 @@ typedef struct {
      */
     uint64_t signatures;
     /**
+     * How many managers have the tuples. What several of them do at one instant costs more than what one does.
+     */
+    uint64_t managers;
+    /**
      * Zero; later versions may have more numbers.
      */
-    uint64_t reserved[6];
+    uint64_t reserved[5];
 } quintet_state;
 
 typedef quintet_tuple **Place;
@@ -1683,7 +1687,7 @@ quintet_status quintet_space_copy_collect_into(quintet_space *space,
  * Begins to watch the tuples that match `wanted`, or all where that is NULL; the template may be freed at once. `since` is where: `QUINTET_SINCE_NOW`, and events count
  * from when this returns; `QUINTET_SINCE_START`, and the tuples that are there are gathered first; or the number of an event, behind which it goes on.
  *
- * Fails with `QUINTET_BAD_VALUE` for what is no template, and of a space with several managers; `QUINTET_TOO_OLD`; `QUINTET_MALFORMED` of a server from before watches.
+ * Fails with `QUINTET_BAD_VALUE` for what is no template, and without one of a space with several managers; `QUINTET_TOO_OLD`; `QUINTET_MALFORMED` of a server from before watches.
  * Of a number the space says so to `quintet_watch_next`.
  */
 quintet_status quintet_space_watch(quintet_space *space,

@@ -58,8 +58,10 @@ pub struct quintet_state {
     pub dead_letters: u64,
     /// Different signatures among the tuples.
     pub signatures: u64,
+    /// How many managers have the tuples. What several of them do at one instant costs more than what one does.
+    pub managers: u64,
     /// Zero; later versions may have more numbers.
-    pub reserved: [u64; 6],
+    pub reserved: [u64; 5],
 }
 
 /// What a thread waits for when it takes or reads.
@@ -266,7 +268,8 @@ pub extern "C" fn quintet_space_status(
 ) -> quintet_status {
     guarded(|| {
         let state = place(state, "state", quintet_state::default())?;
-        let found = value(space)?.space.status()?;
+        let space = &value(space)?.space;
+        let found = space.status()?;
         *state = quintet_state {
             tuples: found.tuples,
             bytes: found.bytes,
@@ -278,7 +281,8 @@ pub extern "C" fn quintet_space_status(
             redone: found.redone,
             dead_letters: found.dead_letters,
             signatures: found.signatures,
-            reserved: [0; 6],
+            managers: u64::from(space.managers()),
+            reserved: [0; 5],
         };
         Ok(())
     })

@@ -139,7 +139,7 @@ impl Watched {
 /// Begins to watch the tuples that match `wanted`, or all where that is NULL; the template may be freed at once. `since` is where: `QUINTET_SINCE_NOW`, and events count
 /// from when this returns; `QUINTET_SINCE_START`, and the tuples that are there are gathered first; or the number of an event, behind which it goes on.
 ///
-/// Fails with `QUINTET_BAD_VALUE` for what is no template, and of a space with several managers; `QUINTET_TOO_OLD`; `QUINTET_MALFORMED` of a server from before watches.
+/// Fails with `QUINTET_BAD_VALUE` for what is no template, and without one of a space with several managers; `QUINTET_TOO_OLD`; `QUINTET_MALFORMED` of a server from before watches.
 /// Of a number the space says so to `quintet_watch_next`.
 #[unsafe(no_mangle)]
 pub extern "C" fn quintet_space_watch(

@@ -492,7 +492,7 @@ int main(int count, char **arguments) {
     what_is_null_is_refused(lab, space);
     quintet_state state;
     OK(quintet_space_status(space, &state));
-    CHECK(state.tuples == 0 && state.leases == 0 && state.waiters == 0 && state.redone > 0 && state.reserved[5] == 0);
+    CHECK(state.tuples == 0 && state.leases == 0 && state.waiters == 0 && state.redone > 0 && state.managers == 1);
     after_its_close_everything_says_so();
     quintet_lab_free(lab);
     if (server != 0) kill_server(server);

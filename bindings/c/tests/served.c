@@ -260,6 +260,9 @@ static void a_space_has_several_managers_and_limits_of_its_own(void) {
     connect_to(first, &lab, &space);
     put_pair(space, "row", 1);
     CHECK(count_pairs(space, "row") == 1);
+    quintet_state state;
+    OK(quintet_space_status(space, &state));
+    CHECK(state.managers == 2);
     quintet_lab_free(lab);
     quintet_server_free(server);
     quintet_server_free(second);

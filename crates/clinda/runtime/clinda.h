@@ -101,6 +101,14 @@ void clinda_rd_early(clinda_early *early, const clinda_tuple *wanted);
 int clinda_is_begun(const clinda_early *early);
 clinda_tuple clinda_rd_begun(clinda_early *early);
 
+/* ---- For written code: operations in one request ---- */
+
+/* As many as are put with one take. */
+#define CLINDA_MOST_PUTS 16
+
+/* Takes a tuple, and puts `count` others. Where the space has one manager, and room for them in what is taken or beside it, that is one request, at one instant. */
+clinda_tuple clinda_in_out(const clinda_tuple *wanted, size_t count, const clinda_tuple *const *puts);
+
 /* ---- For written code: live tuples ---- */
 
 /* An eval that this process carries out. */

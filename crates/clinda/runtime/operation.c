@@ -91,19 +91,26 @@ void clinda_out_ahead(const clinda_tuple *tuple)
 
 /* ---- Operations that wait ---- */
 
-/* Waits for what was begun, behind the puts that were begun before. Who carries out an eval says so if that takes long: another eval may have to run for it. */
-static clinda_tuple complete(const char *place, quintet_pending *pending)
+/* Waits for what was begun. Who carries out an eval says so if that takes long: another eval may have to run for it. */
+static void await(const char *place, quintet_pending *pending)
 {
-    quintet_tuple *fields = NULL;
     bool is_done;
 
-    clinda_complete_puts();
     clinda_must(quintet_pending_wait(pending, clinda_is_eval ? PATIENCE_MS : QUINTET_FOREVER, &is_done), place);
     if (!is_done) {
         clinda_tell_waiting(1);
         clinda_must(quintet_pending_wait(pending, QUINTET_FOREVER, &is_done), place);
         clinda_tell_waiting(0);
     }
+}
+
+/* The same, behind the puts that were begun before. */
+static clinda_tuple complete(const char *place, quintet_pending *pending)
+{
+    quintet_tuple *fields = NULL;
+
+    clinda_complete_puts();
+    await(place, pending);
     clinda_must(quintet_pending_tuple(pending, &fields), place);
     quintet_pending_free(pending);
     return (clinda_tuple){.fields = fields, .place = place};
@@ -177,4 +184,71 @@ clinda_tuple clinda_rdp(const clinda_tuple *wanted)
     quintet_status status = quintet_space_read_if(clinda_space(), wanted->fields, &fields);
 
     return found(wanted, status, fields);
+}
+
+/* ---- A take and the puts behind it in one request ---- */
+
+/* Whether the space has one manager. Where several share it, what a request puts may belong to another one than what it takes: that costs more than two
+ * requests, and others that wait are served first. */
+static bool has_one_manager(const char *place)
+{
+    static uint64_t managers;
+    quintet_state state;
+
+    if (managers == 0) {
+        clinda_must(quintet_space_status(clinda_space(), &state), place);
+        managers = state.managers;
+    }
+    return managers == 1;
+}
+
+static quintet_status replace(const clinda_tuple *wanted, size_t count, const quintet_tuple *const *puts, quintet_tuple **fields)
+{
+    quintet_pending *pending;
+
+    if (!clinda_is_eval)
+        return quintet_space_replace(clinda_space(), wanted->fields, puts, count, QUINTET_FOREVER, fields);
+    quintet_status status =
+        quintet_space_begin_replace(clinda_space(), wanted->fields, puts, count, QUINTET_FOREVER, &pending);
+    if (status != QUINTET_OK)
+        return status;
+    await(wanted->place, pending);
+    status = quintet_pending_tuple(pending, fields);
+    quintet_pending_free(pending);
+    return status;
+}
+
+/* Whether the space refused a request, so that nothing has happened. Each operation by itself may wait for what is missing, or tells what is wrong with it. */
+static bool is_refused(quintet_status status)
+{
+    return status == QUINTET_SPACE_FULL || status == QUINTET_TOO_LARGE || status == QUINTET_BAD_VALUE ||
+           status == QUINTET_NOT_ALLOWED;
+}
+
+static clinda_tuple one_by_one(const clinda_tuple *wanted, size_t count, const clinda_tuple *const *puts)
+{
+    clinda_tuple taken = clinda_in(wanted);
+
+    for (size_t i = 0; i < count; i++)
+        clinda_out(puts[i]);
+    return taken;
+}
+
+clinda_tuple clinda_in_out(const clinda_tuple *wanted, size_t count, const clinda_tuple *const *puts)
+{
+    const quintet_tuple *fields[CLINDA_MOST_PUTS];
+    quintet_tuple *taken = NULL;
+
+    if (!has_one_manager(wanted->place))
+        return one_by_one(wanted, count, puts);
+    for (size_t i = 0; i < count; i++)
+        fields[i] = puts[i]->fields;
+    clinda_complete_puts();
+    quintet_status status = replace(wanted, count, fields, &taken);
+    if (is_refused(status))
+        return one_by_one(wanted, count, puts);
+    clinda_tuple tuple = found(wanted, status, taken);
+    for (size_t i = 0; i < count; i++)
+        end(puts[i], QUINTET_OK);
+    return tuple;
 }

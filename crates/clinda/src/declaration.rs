@@ -227,13 +227,22 @@ fn completed(of: Type, value: Option<Node<'_>>, text: &str) -> Type {
     Type::Array(element.clone(), length)
 }
 
+/// Whether what is declared lives on behind its block: it is `static`, `extern` or a thread's.
+fn is_kept(declaration: Node<'_>, text: &str) -> bool {
+    named_children(declaration).iter().any(|child| {
+        child.kind() == "storage_class_specifier" && !matches!(text_of(*child, text), "auto" | "register")
+    })
+}
+
 /// Declares all that a `declaration` or a `type_definition` does.
 pub(crate) fn declare(scopes: &mut Scopes, node: Node<'_>, text: &str) {
     let base = base_type(scopes, node, text, 0);
+    let is_local = !scopes.is_file() && !is_kept(node, text);
     for declarator in node.children_by_field_name("declarator", &mut node.walk()) {
         let Some((name, of)) = declared(scopes, declarator, base.clone(), text, 0) else { continue };
         let symbol = match node.kind() {
             "type_definition" => Symbol::Typedef(of),
+            _ if is_local && !matches!(of, Type::Function(_)) => Symbol::Local(of),
             _ => Symbol::Object(of),
         };
         scopes.declare(name, symbol);

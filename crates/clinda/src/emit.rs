@@ -6,18 +6,20 @@
 //! | `emit/parameter.rs` | what is passed for a field |
 //! | `emit/function.rs` | the function that an operation becomes |
 //! | `emit/early.rs` | the functions of a read that is begun early |
+//! | `emit/fused.rs` | the function of a take with which puts go |
 //! | `emit/keys.rs` | what a program tells of its keys before it begins |
 //! | `emit/live.rs` | what carries out an eval |
 
 mod early;
 mod function;
+mod fused;
 mod keys;
 mod live;
 mod parameter;
 
-use crate::hoist::Plan;
 use crate::keys::Key;
 use crate::operation::Verb;
+use crate::plan::Plan;
 use crate::unit::{Defined, Operation, Unit};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -29,7 +31,8 @@ pub(crate) fn emit(unit: &Unit, plan: &Plan, evaluated: &BTreeSet<&str>, keys: &
         "/* Written by quintet clc from {}: the operations, and then the program. */\n\n#include \"clinda.h\"\n",
         commented(name)
     );
-    for (number, operation) in unit.operations.iter().enumerate() {
+    let numbered = unit.operations.iter().enumerate();
+    for (number, operation) in numbered.filter(|(number, _)| !plan.fused.contains(number)) {
         text.push('\n');
         text.push_str(&function::emit(unit, plan, number, operation));
     }
@@ -163,10 +166,16 @@ impl<'a> Edited<'a> {
     fn call(&self, number: usize) -> String {
         let operation = &self.unit.operations[number];
         let render = |range: &Range<usize>| self.render(range.clone());
-        let written = operation.fields.iter().zip(&operation.call.fields);
-        let arguments: Vec<String> =
-            written.flat_map(|(field, written)| parameter::arguments(field, written, &render)).collect();
-        let call = format!("{}({}", function_name(number, operation.call.verb), arguments.join(", "));
+        let puts = self.plan.with.get(&number).into_iter().flatten().map(|put| &self.unit.operations[*put]);
+        let arguments: Vec<String> = core::iter::once(operation)
+            .chain(puts)
+            .flat_map(|operation| operation.fields.iter().zip(&operation.call.fields))
+            .flat_map(|(field, written)| parameter::arguments(field, written, &render))
+            .collect();
+        let call = match self.plan.fused.contains(&number) {
+            true => "((void)0".to_owned(),
+            false => format!("{}({}", function_name(number, operation.call.verb), arguments.join(", ")),
+        };
         let lines = |text: &str| text.matches('\n').count();
         let missing = lines(self.unit.words(&operation.call.range)).saturating_sub(lines(&call));
         let call = call + &"\n".repeat(missing) + ")";

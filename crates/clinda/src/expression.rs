@@ -70,7 +70,7 @@ impl Typing<'_> {
 
     fn name(&self, name: &str) -> Result<Type, String> {
         match self.scopes.find(name) {
-            Some(Symbol::Object(of)) => Ok(of.clone()),
+            Some(Symbol::Object(of) | Symbol::Local(of)) => Ok(of.clone()),
             Some(Symbol::Constant(_)) => Ok(Type::int()),
             Some(Symbol::Typedef(_)) => Err(format!("`{name}` is a type")),
             None => Err(format!("`{name}` is not declared")),

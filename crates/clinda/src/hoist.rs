@@ -9,8 +9,9 @@ use crate::diagnostic::Place;
 use crate::field::{Array, Count, Element, Field};
 use crate::operation::{Length, Verb, Written};
 use crate::program::Program;
+use crate::standing::{Named, Variable};
 use crate::unit::{Operation, Unit};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// What is begun earlier than it is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -24,107 +25,63 @@ pub enum Hoist {
     PutsAndReads,
 }
 
-/// What is done early in one file.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Plan {
-    pub(crate) puts: bool,
-    /// By the number of an operation: the reads that are begun before it, by theirs.
-    pub(crate) before: BTreeMap<usize, Vec<usize>>,
-    /// All of these reads.
-    pub(crate) early: BTreeSet<usize>,
-}
-
-impl Plan {
-    /// That of each file of a program.
-    pub(crate) fn of(program: &Program, hoist: Hoist) -> Vec<Plan> {
-        let kept = if hoist == Hoist::PutsAndReads { kept_reads(program) } else { BTreeSet::new() };
-        let plan = |unit: &Unit| {
-            let mut plan = Plan { puts: hoist != Hoist::Nothing, ..Plan::default() };
-            plan.add_reads(unit, &kept);
-            plan
-        };
-        program.units.iter().map(plan).collect()
-    }
-
-    fn add_reads(&mut self, unit: &Unit, kept: &BTreeSet<Place>) {
-        for number in 0..unit.operations.len() {
-            let operation = &unit.operations[number];
-            let can_be_early = kept.contains(&unit.source.place(operation.call.range.start))
-                && operation.fields.iter().zip(&operation.call.fields).all(|(field, written)| {
-                    field.is_formal() && is_stored_plainly(field) || is_plain_value(unit, field, written)
-                });
-            if !can_be_early {
-                continue;
-            }
-            if let Some(first) = first_in_front(unit, number) {
-                self.before.entry(first).or_default().push(number);
-                self.early.insert(number);
-            }
-        }
-    }
-}
-
 /// Where the reads stand of partitions from which the program takes nothing.
-fn kept_reads(program: &Program) -> BTreeSet<Place> {
+pub(crate) fn kept_reads(program: &Program) -> BTreeSet<Place> {
     let analysis = program.analysis();
     let kept = analysis.partitions().iter().filter(|partition| !partition.is_taken());
     let reads = kept.flat_map(|partition| partition.operations()).filter(|used| used.verb == Verb::Rd);
     reads.map(|used| used.place.clone()).collect()
 }
 
-/// The first of the statements in front of an operation that it may be begun before; none if there is none.
-fn first_in_front(unit: &Unit, number: usize) -> Option<usize> {
-    let wanted = values(unit, &unit.operations[number]);
-    let mut first = None;
-    let mut behind = number;
-    while let Some(before) = behind.checked_sub(1) {
-        let operation = &unit.operations[before];
-        let between = operation.call.range.end..unit.operations[behind].call.range.start;
-        let is_next = unit.source.text().get(between).is_some_and(|text| text.trim() == ";");
-        let stored = stored(unit, operation);
-        let keeps = stored.is_some_and(|names| names.iter().all(|name| !wanted.contains(name)));
-        if !is_next || !begins_a_statement(unit, operation) || !keeps {
-            break;
-        }
-        (first, behind) = (Some(before), before);
-    }
-    first
+/// The reads of a file, of those that are `kept`, that are begun early, each with the operation with which it is.
+pub(crate) fn early_reads(unit: &Unit, kept: &BTreeSet<Place>) -> Vec<(usize, usize)> {
+    let can_be_early = |operation: &Operation| {
+        kept.contains(&unit.source.place(operation.call.range.start))
+            && fields(operation)
+                .all(|(field, _, named)| is_stored_plainly(field) || is_plain_value(field, named))
+    };
+    let reads = (0..unit.operations.len()).filter(|number| can_be_early(&unit.operations[*number]));
+    reads.filter_map(|read| Some((read, first_in_front(unit, read)?))).collect()
 }
 
-/// Whether nothing but the end of a statement, or the brace of a block, stands in front: else a condition may.
-fn begins_a_statement(unit: &Unit, operation: &Operation) -> bool {
-    let before = unit.source.text()[..operation.call.range.start].trim_end();
-    before.ends_with([';', '{', '}'])
+/// The first of the statements in front of an operation that it may be begun before; none if there is none.
+fn first_in_front(unit: &Unit, number: usize) -> Option<usize> {
+    let wanted = values(&unit.operations[number]);
+    let keeps = |before: &usize| {
+        let stored = stored(&unit.operations[*before]);
+        stored.is_some_and(|names| names.iter().all(|name| !wanted.contains(name)))
+    };
+    let in_front = (0..number).rev().take_while(|before| unit.is_next_statement(*before));
+    in_front.take_while(keeps).last()
+}
+
+/// The fields of an operation, as they are written, and what they name.
+fn fields(operation: &Operation) -> impl Iterator<Item = (&Field, &Written, &Named)> {
+    let named = operation.fields.iter().zip(&operation.call.fields).zip(&operation.standing.fields);
+    named.map(|((field, written), named)| (field, written, named))
 }
 
 /// The names of variables whose values a template has.
-fn values<'a>(unit: &'a Unit, operation: &'a Operation) -> Vec<&'a str> {
-    let fields = operation.fields.iter().zip(&operation.call.fields);
-    fields.filter(|(field, _)| !field.is_formal()).map(|(_, written)| unit.words(&written.value)).collect()
+fn values(operation: &Operation) -> Vec<&str> {
+    let values = fields(operation).filter(|(field, ..)| !field.is_formal());
+    values.filter_map(|(_, _, named)| name(named.value.as_ref())).collect()
 }
 
 /// The names of what an operation stores into; none if it may store elsewhere.
-fn stored<'a>(unit: &'a Unit, operation: &'a Operation) -> Option<Vec<&'a str>> {
+fn stored(operation: &Operation) -> Option<Vec<&str>> {
     let mut names = Vec::new();
-    for (field, written) in operation.fields.iter().zip(&operation.call.fields) {
-        let words = unit.words(&written.value);
+    if !operation.standing.is_quiet {
+        return None;
+    }
+    let formals = fields(operation).filter(|(field, ..)| field.is_formal());
+    for (field, written, named) in formals {
         match field {
-            // What calls and other expressions change is not known.
-            Field::Call(_) => return None,
-            Field::Text(_) | Field::Value { constant: Some(_), .. } => continue,
-            Field::Value { .. } if is_name(words) => continue,
-            Field::Array(Array { is_formal: false, .. })
-                if is_name(words) && has_plain_length(unit, written) =>
-            {
-                continue;
-            }
             Field::Formal { is_anonymous: true, .. } => continue,
-            Field::Formal { .. } if is_name(words) => names.push(words),
-            Field::Array(array) if array.is_formal && is_name(words) && is_declared(array) => {
-                names.push(words);
-                if let Length::Of(_, length) = &written.length {
-                    let length = unit.words(length);
-                    is_name(length).then(|| names.push(length))?;
+            Field::Formal { .. } => names.push(name(named.value.as_ref())?),
+            Field::Array(array) if is_declared(array) => {
+                names.push(name(named.value.as_ref())?);
+                if let Length::Of(..) = &written.length {
+                    names.push(name(named.length.as_ref())?);
                 }
             }
             _ => return None,
@@ -133,13 +90,8 @@ fn stored<'a>(unit: &'a Unit, operation: &'a Operation) -> Option<Vec<&'a str>> 
     Some(names)
 }
 
-fn has_plain_length(unit: &Unit, written: &Written) -> bool {
-    match &written.length {
-        Length::Of(_, length) => {
-            unit.words(length).chars().all(|letter| letter.is_alphanumeric() || letter == '_')
-        }
-        Length::None | Length::Whole(_) => true,
-    }
+fn name(variable: Option<&Variable>) -> Option<&str> {
+    variable.map(|variable| variable.name.as_str())
 }
 
 /// Whether the room of a formal array is known: then it is an array and no pointer to who knows what.
@@ -155,21 +107,18 @@ fn is_declared(array: &Array) -> bool {
 fn is_stored_plainly(field: &Field) -> bool {
     match field {
         Field::Formal { .. } => true,
-        Field::Array(array) => matches!(array.element, Element::Scalar(_)) && array.count != Count::Given,
+        Field::Array(array) => {
+            array.is_formal && matches!(array.element, Element::Scalar(_)) && array.count != Count::Given
+        }
         _ => false,
     }
 }
 
 /// Whether a value is the same as long as nobody stores into its variable.
-fn is_plain_value(unit: &Unit, field: &Field, written: &Written) -> bool {
+fn is_plain_value(field: &Field, named: &Named) -> bool {
     match field {
         Field::Text(_) | Field::Value { constant: Some(_), .. } => true,
-        Field::Value { .. } => is_name(unit.words(&written.value)),
+        Field::Value { .. } => named.value.is_some(),
         _ => false,
     }
-}
-
-fn is_name(words: &str) -> bool {
-    words.starts_with(|first: char| first.is_alphabetic() || first == '_')
-        && words.chars().all(|letter| letter.is_alphanumeric() || letter == '_')
 }

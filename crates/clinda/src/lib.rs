@@ -14,7 +14,8 @@
 //! | `pairing.rs`, `unit.rs` | back to the source as it was written; one file, checked |
 //! | `keys.rs` | the fields by which several managers can spread tuples |
 //! | `program.rs`, `analysis.rs` | several files; which tuples they have in common |
-//! | `hoist.rs` | what may be begun earlier than it is written |
+//! | `standing.rs` | how operations stand in their functions |
+//! | `plan.rs`, `hoist.rs`, `fuse.rs` | what may be begun earlier than it is written, and what may go in one request |
 //! | `emit.rs`, `emit/` | the C |
 //! | `runtime.rs`, `../runtime/` | what that calls |
 //! | `diagnostic.rs` | what is wrong, and where |
@@ -40,17 +41,20 @@ mod emit;
 mod expanded;
 mod expression;
 mod field;
+mod fuse;
 mod hoist;
 mod keys;
 mod live;
 mod masked;
 mod operation;
 mod pairing;
+mod plan;
 mod program;
 mod resolve;
 pub mod runtime;
 mod scope;
 mod source;
+mod standing;
 mod tokens;
 mod types;
 mod unit;
@@ -60,6 +64,7 @@ pub use diagnostic::{Diagnostic, Place, Severity};
 pub use expanded::Expanded;
 pub use hoist::Hoist;
 pub use operation::Verb;
+pub use plan::Optimisations;
 pub use program::Program;
 pub use source::{MAX_SOURCE_BYTES, Source};
 pub use unit::Unit;

@@ -4,8 +4,8 @@ use crate::analysis::{Analysis, analyse, unmatched};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::emit::emit;
 use crate::field::Field;
-use crate::hoist::{Hoist, Plan};
 use crate::keys::keys;
+use crate::plan::{Optimisations, Plan};
 use crate::unit::Unit;
 use std::collections::BTreeSet;
 
@@ -38,14 +38,14 @@ impl Program {
     /// The C of each file, in their order.
     #[must_use]
     pub fn emit(&self) -> Vec<String> {
-        self.emit_hoisted(Hoist::Nothing)
+        self.emit_optimised(Optimisations::default())
     }
 
-    /// The same, with operations that are begun earlier than they are written.
+    /// The same, with operations that are begun earlier than they are written, or go to the space together.
     #[must_use]
-    pub fn emit_hoisted(&self, hoist: Hoist) -> Vec<String> {
+    pub fn emit_optimised(&self, optimisations: Optimisations) -> Vec<String> {
         let evaluated = self.evaluated();
-        let plans = Plan::of(self, hoist);
+        let plans = Plan::of(self, optimisations);
         let keys = if self.is_whole { keys(self) } else { Vec::new() };
         self.units.iter().zip(&plans).map(|(unit, plan)| emit(unit, plan, &evaluated, &keys)).collect()
     }

@@ -8,6 +8,7 @@ use crate::live;
 use crate::masked::mask;
 use crate::operation::{Call, Misuse};
 use crate::scope::{Scopes, Symbol};
+use crate::standing::{Standing, Surrounding};
 use crate::types::{Signature, Type};
 use std::ops::Range;
 use std::rc::Rc;
@@ -17,6 +18,8 @@ use tree_sitter::{Node, Parser, TreeCursor};
 pub(crate) struct Resolved {
     /// The fields of each call, or what is wrong with one.
     pub(crate) fields: Vec<Result<Vec<Field>, Misuse>>,
+    /// How each call stands in its function.
+    pub(crate) standings: Vec<Standing>,
     /// The functions that the file defines.
     pub(crate) functions: Vec<Function>,
 }
@@ -47,6 +50,8 @@ pub(crate) fn resolve(expanded: &Expanded, calls: &[Call]) -> Resolved {
         calls,
         scopes: Scopes::new(),
         fields: Vec::with_capacity(calls.len()),
+        standings: Vec::with_capacity(calls.len()),
+        surrounding: None,
         functions: Vec::new(),
     };
     walk.go(&mut tree.walk());
@@ -62,6 +67,9 @@ struct Walk<'a> {
     scopes: Scopes,
     /// Of the calls that were met.
     fields: Vec<Result<Vec<Field>, Misuse>>,
+    standings: Vec<Standing>,
+    /// The function around the call that was met last.
+    surrounding: Option<Surrounding>,
     functions: Vec<Function>,
 }
 
@@ -93,8 +101,11 @@ impl Walk<'_> {
             if node.start_byte() < call.range.start {
                 break;
             }
-            let fields = self.call(call, node);
+            let around = around(call, node);
+            let fields = self.call(call, around);
             self.fields.push(fields);
+            let standing = self.standing(call, around);
+            self.standings.push(standing);
         }
         match node.kind() {
             "declaration" | "type_definition" => declare(&mut self.scopes, node, self.text),
@@ -136,7 +147,7 @@ impl Walk<'_> {
         let list = declarator.and_then(function_declarator);
         let named = list.and_then(|list| parameters(&mut self.scopes, list, self.text, 0));
         for (parameter, of) in named.into_iter().flatten() {
-            self.scopes.declare(parameter, Symbol::Object(of.decayed()));
+            self.scopes.declare(parameter, Symbol::Local(of.decayed()));
         }
         let count = list.and_then(|list| list.child_by_field_name("parameters"));
         let count = count.map_or(0, |list| named_children(list).len());
@@ -148,15 +159,20 @@ impl Walk<'_> {
         self.functions.push(Function { name, signature, parameters, body, returns_at_its_end });
     }
 
-    fn call(&mut self, call: &Call, node: Node<'_>) -> Result<Vec<Field>, Misuse> {
-        let mut around = node;
-        while !(around.start_byte() <= call.range.start && call.range.end <= around.end_byte()) {
-            let Some(parent) = around.parent() else { break };
-            around = parent;
-        }
+    fn call(&mut self, call: &Call, around: Node<'_>) -> Result<Vec<Field>, Misuse> {
         let mut checker = Checker { scopes: &mut self.scopes, text: self.text, around };
         let words = |range: &Range<usize>| &self.original[range.clone()];
         call.fields.iter().map(|field| checker.field(call.verb, field, words(&field.value))).collect()
+    }
+
+    fn standing(&mut self, call: &Call, around: Node<'_>) -> Standing {
+        let is_known = |known: &Surrounding| known.is_around(call.range.start);
+        if !self.surrounding.as_ref().is_some_and(is_known) {
+            self.surrounding = Surrounding::of(around, self.text, self.original);
+        }
+        let node = around.descendant_for_byte_range(call.range.start, call.range.end);
+        let of = |function| Standing::of(call, node.unwrap_or(around), function, &self.scopes, self.text);
+        self.surrounding.as_ref().map(of).unwrap_or_default()
     }
 
     /// What functions take and return is known now, also of those that are defined behind their evals.
@@ -168,8 +184,18 @@ impl Walk<'_> {
                 *fields = Err(misuse);
             }
         }
-        Resolved { fields: self.fields, functions: self.functions }
+        Resolved { fields: self.fields, standings: self.standings, functions: self.functions }
     }
+}
+
+/// The smallest node around a call, from one at its beginning.
+fn around<'t>(call: &Call, node: Node<'t>) -> Node<'t> {
+    let mut around = node;
+    while !(around.start_byte() <= call.range.start && call.range.end <= around.end_byte()) {
+        let Some(parent) = around.parent() else { break };
+        around = parent;
+    }
+    around
 }
 
 /// The node that has the parameters.

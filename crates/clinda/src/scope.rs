@@ -6,8 +6,10 @@ use std::collections::{BTreeMap, HashMap};
 /// What a name stands for.
 #[derive(Clone, Debug)]
 pub(crate) enum Symbol {
-    /// A variable or a function.
+    /// A function, or a variable that all its calls share.
     Object(Type),
+    /// A variable that each call of its function has for itself.
+    Local(Type),
     /// A type.
     Typedef(Type),
     /// One of an enumeration, with its value if that is known.
@@ -44,6 +46,11 @@ impl Scopes {
 
     pub(crate) fn push(&mut self) {
         self.scopes.push(Scope::default());
+    }
+
+    /// Whether what is declared here is declared for the whole file.
+    pub(crate) fn is_file(&self) -> bool {
+        self.scopes.len() == 1
     }
 
     /// Leaves the innermost scope; the file's stays.

@@ -7,6 +7,8 @@ use crate::operation::{Call, Misuse, Verb, find};
 use crate::pairing::{Pairing, hiding_macro};
 use crate::resolve::{Function, resolve};
 use crate::source::Source;
+use crate::standing::Standing;
+use crate::tokens::tokenize;
 use std::ops::Range;
 
 /// A file that was read and checked.
@@ -23,6 +25,7 @@ pub(crate) struct Operation {
     /// In the source.
     pub(crate) call: Call,
     pub(crate) fields: Vec<Field>,
+    pub(crate) standing: Standing,
 }
 
 /// A function that the file defines.
@@ -48,12 +51,15 @@ impl Unit {
         let mut diagnostics: Vec<Diagnostic> = misuses.iter().map(|misuse| reader.misuse(misuse)).collect();
         let resolved = resolve(expanded, &calls);
         let mut operations = Vec::new();
-        for (call, fields) in calls.iter().zip(resolved.fields) {
+        let found = resolved.fields.into_iter().zip(resolved.standings);
+        for (call, (fields, standing)) in calls.iter().zip(found) {
             let written = pairing.call(call);
             match (fields, written) {
                 (_, None) => diagnostics.push(reader.hidden(call)),
                 (Err(misuse), _) => diagnostics.push(reader.misuse(&misuse)),
-                (Ok(fields), Some(written)) => operations.push(Operation { call: written.clone(), fields }),
+                (Ok(fields), Some(written)) => {
+                    operations.push(Operation { call: written.clone(), fields, standing });
+                }
             }
         }
         let defined = |function: Function| {
@@ -89,6 +95,15 @@ impl Unit {
     #[must_use]
     pub fn has_real_main(&self) -> bool {
         self.real_main().is_some()
+    }
+
+    /// Whether this operation and the next one are statements, the one directly behind the other.
+    pub(crate) fn is_next_statement(&self, number: usize) -> bool {
+        let [one, next, ..] = &self.operations[number..] else { return false };
+        let text = self.source.text().get(one.call.range.end..next.call.range.start).unwrap_or_default();
+        let between = tokenize(text);
+        let is_end = between.len() == 1 && &text[between[0].range()] == ";";
+        is_end && one.standing.is_statement && next.standing.is_statement
     }
 
     pub(crate) fn words(&self, range: &Range<usize>) -> &str {

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-use quintet_clinda::{Expanded, Hoist, Program, Source, Unit};
+use quintet_clinda::{Expanded, Hoist, Optimisations, Program, Source, Unit};
 
 /// What stands in `real_main`, hoisted, behind declarations and operations that make tuples.
 fn hoisted(body: &str) -> String {
@@ -15,7 +15,8 @@ fn hoisted(body: &str) -> String {
     let source = Source::new("a.cl", text.into()).unwrap();
     let expanded = Expanded::unexpanded(&source);
     let unit = Unit::read(source, &expanded).unwrap_or_else(|errors| panic!("{errors:?}"));
-    let c = Program::new(vec![unit]).emit_hoisted(Hoist::PutsAndReads).remove(0);
+    let hoist = Optimisations { hoist: Hoist::PutsAndReads, ..Optimisations::default() };
+    let c = Program::new(vec![unit]).emit_optimised(hoist).remove(0);
     let main = c.split("void real_main(void) { ").nth(1).expect("it is written as it was");
     main.split(" }").next().unwrap().to_owned()
 }
@@ -52,9 +53,38 @@ fn nothing_is_begun_early_that_might_find_something_else() {
         "in(\"taken\", ?x); if (i) rd(\"kept\", i, ?n);",
         "if (inp(\"taken\", ?x)) rd(\"kept\", i, ?n);",
         "in(\"taken\", ?x); rdp(\"kept\", i, ?n);",
+        "for (x = 0; in(\"taken\", ?x); rd(\"kept\", i, ?n)) i = n;",
+        "switch (x) case 1: in(\"taken\", ?x); rd(\"kept\", i, ?n);",
+        "n = ({ in(\"taken\", ?x); rd(\"kept\", i, ?n); });",
     ] {
         assert!(!hoisted(body).contains("begin"), "{body}: {}", hoisted(body));
     }
+}
+
+#[test]
+fn a_macro_is_what_it_stands_for() {
+    let hoisted = |macros: &str, body: &str, expanded: &str| {
+        let program = |body| {
+            format!(
+                "int i, n, x, *p; enum {{ ONE = 1 }};\nvoid outs(void) {{ out(\"kept\", 1, 2); out(\"taken\", 1); }}\nvoid real_main(void) {{ {body} }}\n"
+            )
+        };
+        let source = Source::new("a.cl", format!("{macros}\n{}", program(body)).into()).unwrap();
+        let expanded = Expanded::new(format!("# 2 \"a.cl\"\n{}", program(expanded)));
+        let unit = Unit::read(source, &expanded).unwrap();
+        let hoist = Optimisations { hoist: Hoist::PutsAndReads, ..Optimisations::default() };
+        Program::new(vec![unit]).emit_optimised(hoist).remove(0).contains("clinda_begin_rd_4(")
+    };
+    let body = "in(\"taken\", ?x); rd(\"kept\", I, ?n);";
+    for words in ["i", "ONE", "7"] {
+        assert!(hoisted(&format!("#define I {words}"), body, &body.replace('I', words)), "{words}");
+    }
+    for words in ["x", "(*p)", "n++", "(i + x)"] {
+        assert!(!hoisted(&format!("#define I {words}"), body, &body.replace('I', words)), "{words}");
+    }
+    let body = "in(\"taken\", ?X); rd(\"kept\", i, ?n);";
+    assert!(hoisted("#define X x", body, &body.replace('X', "x")));
+    assert!(!hoisted("#define X i", body, &body.replace('X', "i")));
 }
 
 #[test]
@@ -71,7 +101,8 @@ fn a_program_that_is_not_hoisted_has_nothing_of_it() {
     let written = |hoist| {
         let source = Source::new("a.cl", text.into()).unwrap();
         let unit = Unit::read(source.clone(), &Expanded::unexpanded(&source)).unwrap();
-        Program::new(vec![unit]).emit_hoisted(hoist).remove(0)
+        let hoist = Optimisations { hoist, ..Optimisations::default() };
+        Program::new(vec![unit]).emit_optimised(hoist).remove(0)
     };
     let plain = written(Hoist::Nothing);
     assert!(!plain.contains("ahead") && !plain.contains("begin_rd"), "{plain}");

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub type Partition = (u8, i64);
 
 /// Which tuples a template matches.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Pattern {
     /// Those of this signature,
     pub signature: u8,

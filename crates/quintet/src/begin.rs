@@ -198,7 +198,13 @@ impl<'a> Begin<'a> {
 
     /// Whether several managers have the space's tuples.
     pub(crate) fn is_at_several(self) -> bool {
-        self.space == SpaceNumber::UNNAMED && self.lab.shared.managers.get().is_some()
+        self.managers() > 1
+    }
+
+    /// How many managers have the space's tuples.
+    pub(crate) fn managers(self) -> u8 {
+        let several = self.lab.shared.managers.get().filter(|_| self.space == SpaceNumber::UNNAMED);
+        several.copied().unwrap_or(1)
     }
 
     /// Whether it is over this lab's connection.

@@ -191,6 +191,12 @@ impl Space {
         }
     }
 
+    /// How many managers have its tuples: what several of them do at one instant costs more than what one does.
+    #[must_use]
+    pub fn managers(&self) -> u8 {
+        self.begin().managers()
+    }
+
     /// How the space is.
     ///
     /// # Errors
@@ -247,7 +253,8 @@ impl Space {
     /// ```
     ///
     /// # Errors
-    /// [`Code::TooOld`]; [`Code::Malformed`] of a server from before watches; the space is gone.
+    /// [`Code::TooOld`]; [`Code::BadValue`] without a template where the space has several managers; [`Code::Malformed`] of a server from before watches; the
+    /// space is gone.
     pub fn watch(&self, template: Option<&Template>, since: Since) -> Result<EventStream, Error> {
         EventStream::new(self.clone(), template.cloned(), since)
     }

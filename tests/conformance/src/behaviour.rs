@@ -245,10 +245,10 @@ impl Behaviour {
         self.steps.iter().any(|step| matches!(step.action, Action::Dies(_)))
     }
 
-    /// Whether a client watches what happens.
+    /// Whether a client watches what happens to all tuples.
     #[must_use]
-    pub fn watches(&self) -> bool {
-        self.operations().any(|operation| operation.verb.starts_with("watch"))
+    pub fn watches_all(&self) -> bool {
+        self.operations().any(|operation| operation.verb.starts_with("watch") && operation.fields.is_empty())
     }
 
     /// All that clients do.

@@ -292,8 +292,8 @@ impl Placement for Served {
 
 /// Why a behaviour is not that of a space with several managers: none of them knows what happens in all, and each does at one instant what is its own.
 fn of_several_managers(behaviour: &Behaviour) -> Option<String> {
-    if behaviour.watches() {
-        return Some("a space with several managers is not watched".to_owned());
+    if behaviour.watches_all() {
+        return Some("a space with several managers is not watched as a whole".to_owned());
     }
     let mut chooses = behaviour.operations().filter(|operation| operation.verb.starts_with("select"));
     let is_of_several = chooses.any(|operation| {

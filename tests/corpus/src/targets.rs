@@ -1,6 +1,6 @@
 //! The entry points.
 
-use quintet_clinda::{Expanded, Program, Source, Unit};
+use quintet_clinda::{Expanded, Hoist, Optimisations, Program, Source, Unit};
 use quintet_contract::limits::{HEADER_BYTES, MAX_FRAME_BYTES};
 use quintet_identity::{Authority, Enrolling, Token, Validity};
 use quintet_link::Credentials;
@@ -97,8 +97,11 @@ pub fn clinda(bytes: &[u8]) {
         match Unit::read(source.clone(), &expanded) {
             Ok(unit) => {
                 let program = Program::new(vec![unit]);
-                let lines = program.emit()[0].lines().count();
-                assert!(lines >= source.text().lines().count(), "every line stays where it was");
+                for hoist in [Hoist::Nothing, Hoist::PutsAndReads] {
+                    let optimisations = Optimisations { hoist, fuses: hoist != Hoist::Nothing };
+                    let lines = program.emit_optimised(optimisations)[0].lines().count();
+                    assert!(lines >= source.text().lines().count(), "every line stays where it was");
+                }
                 let _ = (program.analysis().to_string(), program.check());
             }
             Err(found) => {

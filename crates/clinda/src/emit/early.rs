@@ -19,7 +19,7 @@ pub(super) fn declaration(unit: &Unit, number: usize, operation: &Operation) -> 
     let values = fields(operation).filter(|(_, field)| is_of_template(field));
     let list: Vec<String> = values.flat_map(|(number, field)| parameters(field, number)).collect();
     let list = if list.is_empty() { "void".to_owned() } else { list.join(", ") };
-    let template = kept(unit, operation, "wanted");
+    let template = kept(unit, (1, operation), "wanted");
     let (name, begun) = (name(number), begun(number));
     format!(
         "static clinda_early {begun};\n\nstatic void {name}({list})\n{{\n{template}    clinda_rd_early(&{begun}, &wanted);\n}}\n\n"

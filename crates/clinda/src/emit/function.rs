@@ -1,18 +1,22 @@
 //! The function that an operation becomes.
 
 use super::parameter::{argument_name, parameters};
-use super::{comment, early, function_name, live, place};
+use super::{comment, early, function_name, fused, live, place};
 use crate::field::{Array, Count, Element, Field};
-use crate::hoist::Plan;
 use crate::operation::Verb;
+use crate::plan::Plan;
 use crate::types::Scalar;
 use crate::unit::{Operation, Unit};
 
 pub(crate) fn emit(unit: &Unit, plan: &Plan, number: usize, operation: &Operation) -> String {
     let verb = operation.call.verb;
-    let all: Vec<String> = fields(operation).flat_map(|(number, field)| parameters(field, number)).collect();
+    let parts = fused::parts(unit, plan, number);
+    let numbered = parts.iter().flat_map(|(first, part)| fields_from(*first, part));
+    let all: Vec<String> = numbered.flat_map(|(number, field)| parameters(field, number)).collect();
     let list = if all.is_empty() { "void".to_owned() } else { all.join(", ") };
+    let comments: String = parts.iter().map(|(_, part)| comment(unit, part)).collect();
     let body = match verb {
+        _ if parts.len() > 1 => fused::consumer(unit, operation, &parts[1..]),
         Verb::Out => producer(unit, plan, operation),
         Verb::Eval => live::producer(unit, number, operation),
         _ if plan.early.contains(&number) => early::consumer(number, operation),
@@ -23,26 +27,27 @@ pub(crate) fn emit(unit: &Unit, plan: &Plan, number: usize, operation: &Operatio
         _ if plan.early.contains(&number) => early::declaration(unit, number, operation),
         _ => String::new(),
     };
-    format!(
-        "{}{site}static int {}({list})\n{{\n{body}}}\n",
-        comment(unit, operation),
-        function_name(number, verb)
-    )
+    format!("{comments}{site}static int {}({list})\n{{\n{body}}}\n", function_name(number, verb))
 }
 
 /// The fields of an operation with their numbers, from 1.
 pub(super) fn fields(operation: &Operation) -> impl Iterator<Item = (usize, &Field)> {
-    (1..).zip(&operation.fields)
+    fields_from(1, operation)
+}
+
+/// The same, from this number: where they stand behind those of another operation.
+pub(super) fn fields_from(first: usize, operation: &Operation) -> impl Iterator<Item = (usize, &Field)> {
+    (first..).zip(&operation.fields)
 }
 
 fn producer(unit: &Unit, plan: &Plan, operation: &Operation) -> String {
-    let put = if plan.puts { "clinda_out_ahead" } else { "clinda_out" };
-    kept(unit, operation, "tuple") + &format!("    {put}(&tuple);\n    return 1;\n")
+    let put = if plan.puts_ahead { "clinda_out_ahead" } else { "clinda_out" };
+    kept(unit, (1, operation), "tuple") + &format!("    {put}(&tuple);\n    return 1;\n")
 }
 
 fn consumer(unit: &Unit, operation: &Operation) -> String {
     let verb = operation.call.verb;
-    let mut body = kept(unit, operation, "wanted");
+    let mut body = kept(unit, (1, operation), "wanted");
     body.push_str(&format!("    clinda_tuple found = clinda_{}(&wanted);\n", verb.name()));
     if verb.is_predicate() {
         body.push_str("    if (found.fields == NULL)\n        return 0;\n");
@@ -50,11 +55,12 @@ fn consumer(unit: &Unit, operation: &Operation) -> String {
     body + &results(operation)
 }
 
-/// A tuple that each thread makes once: fields at its beginning that are always the same are added that time, the others each time.
-pub(super) fn kept(unit: &Unit, operation: &Operation, tuple: &str) -> String {
+/// A tuple that each thread makes once: fields at its beginning that are always the same are added that time, the others each time. The operation with the number of its first
+/// field.
+pub(super) fn kept(unit: &Unit, (first, operation): (usize, &Operation), tuple: &str) -> String {
     let address = format!("&{tuple}");
     let additions: Vec<String> =
-        fields(operation).map(|(number, field)| addition(&address, number, field)).collect();
+        fields_from(first, operation).map(|(number, field)| addition(&address, number, field)).collect();
     let count = operation.fields.iter().take_while(|field| field.is_fixed()).count();
     let (first, others) = additions.split_at(count);
     let begin = format!("clinda_begin({address})");

@@ -59,6 +59,11 @@ const SORTS: [(u32, Sort); 15] = [
     (3, Sort::Choose),
 ];
 
+/// The keys that there are.
+pub(super) fn keys() -> impl Iterator<Item = i64> {
+    (0..KEYS).map(|key| i64::try_from(key).expect("a small number"))
+}
+
 /// The tuple of a number, in its partition.
 fn stored(((signature, key), number): (Partition, u32)) -> Tuple {
     match signature {
@@ -81,6 +86,14 @@ pub(super) fn template(pattern: Pattern) -> Template {
 pub(super) fn number_of(tuple: &Tuple) -> Option<u32> {
     match tuple.values() {
         [Value::Text(_), Value::I64(_), Value::I64(number), ..] => u32::try_from(*number).ok(),
+        _ => None,
+    }
+}
+
+/// The signature and the key of such a tuple.
+pub(super) fn partition_of(tuple: &Tuple) -> Option<Partition> {
+    match tuple.values() {
+        [Value::Text(_), Value::I64(key), _, rest @ ..] => Some((u8::from(!rest.is_empty()), *key)),
         _ => None,
     }
 }
@@ -149,8 +162,7 @@ impl Asking<'_> {
             Sort::Within => self.within(),
             Sort::Collect => self.collect(),
             Sort::Watch if self.placement != Placement::Managers => self.watch(),
-            // None of several managers knows all that happens.
-            Sort::Watch => self.query(Purpose::Read, None),
+            Sort::Watch => self.watch_part(),
             Sort::Choose => {
                 let first = self.pattern();
                 self.select(first, Purpose::Lease)
@@ -278,11 +290,24 @@ impl Asking<'_> {
     /// Goes on behind what it was told last, before its crash perhaps.
     fn watch(&mut self) -> OwnedFrame {
         let watch = Watch {
-            since: self.ledger.watching.mark(self.node),
+            since: self.ledger.watching.mark(self.node, None),
             of: self.draw.chance(300_000).then(|| self.pattern()),
+            is_apart: false,
         };
         let most = 1 + u32::try_from(self.draw.below(8)).expect("a few");
-        let (wait, waits) = self.wait();
+        let wait = self.wait();
+        self.watch_for(watch, most, wait)
+    }
+
+    /// The same of several managers, none of which knows all that happens. It draws what a read would draw.
+    fn watch_part(&mut self) -> OwnedFrame {
+        let (of, wait) = (Some(self.pattern()), self.wait());
+        let watch = Watch { since: self.ledger.watching.mark(self.node, of), of, is_apart: true };
+        let most = 1 + u32::try_from(self.token.0 % 8).expect("a few");
+        self.watch_for(watch, most, wait)
+    }
+
+    fn watch_for(&mut self, watch: Watch, most: u32, (wait, waits): (Wait, Waits)) -> OwnedFrame {
         let template = watch.of.map(template);
         let request = space::Request::Watch { since: watch.since, most, wait, template: template.as_ref() };
         self.asks(What::Watch(watch), waits, None, &request)

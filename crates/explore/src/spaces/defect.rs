@@ -22,7 +22,7 @@ enum Place {
     Space(OfSpace),
 }
 
-static ROWS: [Row; 35] = [
+static ROWS: [Row; 39] = [
     Row("answered-before-sync", Placement::Logged, Place::Log(OfLog::AnsweredBeforeSync)),
     Row("lost-while-written-anew", Placement::Logged, Place::Log(OfLog::LostWhileWrittenAnew)),
     Row("answers-forgotten", Placement::Logged, Place::Clients(OfClients::AnswersForgotten)),
@@ -62,6 +62,10 @@ static ROWS: [Row; 35] = [
     Row("sought-before-still", Placement::Managers, Place::Space(OfSpace::SoughtBeforeStill)),
     Row("select-takes-all", Placement::Managers, Place::Space(OfSpace::SelectTakesAll)),
     Row("ring-not-heard", Placement::Managers, Place::Space(OfSpace::RingNotHeard)),
+    Row("watcher-left-behind", Placement::Managers, Place::Space(OfSpace::WatcherLeftBehind)),
+    Row("events-left-behind", Placement::Managers, Place::Space(OfSpace::EventsLeftBehind)),
+    Row("end-told-nowhere", Placement::Managers, Place::Space(OfSpace::EndToldNowhere)),
+    Row("numbers-not-passed", Placement::Managers, Place::Space(OfSpace::NumbersNotPassed)),
 ];
 
 impl Defect {

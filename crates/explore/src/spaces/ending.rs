@@ -188,8 +188,9 @@ impl Ledger {
         let Some((node, watch)) = self.anybody(comes_back).zip(self.watching.unread()) else {
             return Vec::new();
         };
-        let (wait, since) = (Wait::AtOnce, watch.since);
-        vec![self.asks(node, What::Watch(watch), &Request::Watch { since, most: PAGE, wait, template: None })]
+        let (wait, since, template) = (Wait::AtOnce, watch.since, watch.of.map(template));
+        let request = Request::Watch { since, most: PAGE, wait, template: template.as_ref() };
+        vec![self.asks(node, What::Watch(watch), &request)]
     }
 
     /// Who waits for what is there, as was counted last.

@@ -3,11 +3,11 @@
 //! Events have one order. So all watchers are told the same, whoever goes on behind a number misses nothing, each tuple's events follow each other as they
 //! can, and what was answered before something else was asked stands before it. (docs/design/0042-watch.md)
 
-use super::asking::number_of;
+use super::asking::{keys, number_of, partition_of};
 use super::ledger::ANSWERED_ONCE;
 use crate::system::Broken;
 use quintet_contract::NodeId;
-use quintet_linearizability::{Act, Event, Pattern, Purpose};
+use quintet_linearizability::{Act, Event, Partition, Pattern, Purpose};
 use quintet_tuple_space::{Answer, Change, Events, Tuple};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,6 +25,19 @@ pub(super) struct Watch {
     pub(super) since: Option<u64>,
     /// Of which tuples; none: all.
     pub(super) of: Option<Pattern>,
+    /// Numbers are those of these tuples alone.
+    pub(super) is_apart: bool,
+}
+
+impl Watch {
+    /// What has an order of its own, of what it is about: all, or each partition.
+    fn parts(&self) -> Vec<Option<Partition>> {
+        match self.of.filter(|_| self.is_apart) {
+            None => vec![None],
+            Some(Pattern { signature, key: Some(key) }) => vec![Some((signature, key))],
+            Some(Pattern { signature, key: None }) => keys().map(|key| Some((signature, key))).collect(),
+        }
+    }
 }
 
 /// How far a run is.
@@ -58,30 +71,23 @@ struct Page {
 /// What is known of what happened.
 #[derive(Default, Debug)]
 pub(super) struct Watching {
-    told: BTreeMap<u64, Told>,
-    pages: Vec<Page>,
-    /// Behind which number each client goes on.
-    marks: BTreeMap<NodeId, u64>,
-    /// The first number that somebody was given, and when.
-    begin: Option<(u64, u64)>,
-    /// Events that were kept no more before all were read in the end.
-    is_torn: bool,
-    /// Up to which number all was read in the end, and whether there is more.
-    read: u64,
-    is_read: bool,
+    books: BTreeMap<Option<Partition>, Book>,
+    /// Behind which number each client goes on, with these tuples if their numbers are their own.
+    marks: BTreeMap<(NodeId, Option<Pattern>), u64>,
 }
 
 impl Watching {
     /// Behind which number a client goes on, who may be another than the one that was told: none was.
-    pub(super) fn mark(&self, node: NodeId) -> Option<u64> {
-        self.marks.get(&node).copied()
+    pub(super) fn mark(&self, node: NodeId, of: Option<Pattern>) -> Option<u64> {
+        self.marks.get(&(node, of)).copied()
     }
 
     /// What is to be read in the end, if anything is.
     pub(super) fn unread(&self) -> Option<Watch> {
-        let (begin, _) = self.begin?;
-        let is_over = self.is_read || self.is_torn;
-        (!is_over).then_some(Watch { since: Some(begin.max(self.read)), of: None })
+        self.books.iter().find_map(|(part, book)| {
+            let of = part.map(|(signature, key)| Pattern { signature, key: Some(key) });
+            Some(Watch { since: Some(book.unread()?), of, is_apart: of.is_some() })
+        })
     }
 
     /// An answer to a watch.
@@ -93,8 +99,73 @@ impl Watching {
         is_given_up: bool,
         stage: Stage,
     ) -> Result<(), Broken> {
+        let mark = match &answer {
+            Answer::Events(events) => Some(events.number),
+            Answer::TooOld { oldest, .. } => Some(*oldest),
+            _ => None,
+        };
+        let of = watch.of.filter(|_| watch.is_apart);
+        if let Some(mark) = mark {
+            self.marks.insert((node, of), mark);
+        }
+        for part in watch.parts() {
+            let book = self.books.entry(part).or_default();
+            book.hear((node, clock), watch, answer_of(answer.clone(), part), is_given_up, stage)?;
+        }
+        Ok(())
+    }
+
+    /// Whether what was told is what has happened.
+    pub(super) fn judge(&self, history: &[Event<Act>]) -> Result<(), Broken> {
+        let puts: BTreeMap<u32, Partition> =
+            history.iter().flat_map(|event| event.act.puts()).map(|(of, number)| (*number, *of)).collect();
+        self.books.iter().try_for_each(|(part, book)| book.judge(*part, history, &puts))
+    }
+}
+
+/// What of an answer is about a part.
+fn answer_of(answer: Answer, part: Option<Partition>) -> Answer {
+    match answer {
+        Answer::Events(mut events) => {
+            events.events.retain(|event| part.is_none() || partition_of(&event.tuple) == part);
+            Answer::Events(events)
+        }
+        answer => answer,
+    }
+}
+
+/// What is known of what happened to all tuples, or to those of a partition.
+#[derive(Default, Debug)]
+struct Book {
+    told: BTreeMap<u64, Told>,
+    pages: Vec<Page>,
+    /// The first number that somebody was given, and when.
+    begin: Option<(u64, u64)>,
+    /// Events that were kept no more before all were read in the end.
+    is_torn: bool,
+    /// Up to which number all was read in the end, and whether there is more.
+    read: u64,
+    is_read: bool,
+}
+
+impl Book {
+    /// Behind which number more is to be read in the end, if anything is.
+    fn unread(&self) -> Option<u64> {
+        let (begin, _) = self.begin?;
+        let is_over = self.is_read || self.is_torn;
+        (!is_over).then_some(begin.max(self.read))
+    }
+
+    fn hear(
+        &mut self,
+        (node, clock): (NodeId, u64),
+        watch: Watch,
+        answer: Answer,
+        is_given_up: bool,
+        stage: Stage,
+    ) -> Result<(), Broken> {
         match answer {
-            Answer::Events(events) => self.hear_events((node, clock), watch, events, stage),
+            Answer::Events(events) => self.hear_events(clock, watch, events, stage),
             Answer::TooOld { oldest, newest } => {
                 let since = watch.since.unwrap_or_default();
                 if (oldest..=newest).contains(&since) {
@@ -102,13 +173,12 @@ impl Watching {
                     return Err(Broken::new(WITHOUT_GAPS, found));
                 }
                 self.is_torn = true;
-                self.marks.insert(node, oldest);
                 Ok(())
             }
             Answer::Error(_) if is_given_up => {
                 let newest = self.told.keys().next_back().copied().unwrap_or_default();
                 let is_forgotten = stage != Stage::Working
-                    && watch.of.is_none()
+                    && (watch.of.is_none() || watch.is_apart)
                     && watch.since.is_some_and(|since| since < newest);
                 let found = || {
                     format!(
@@ -124,7 +194,7 @@ impl Watching {
 
     fn hear_events(
         &mut self,
-        (node, clock): (NodeId, u64),
+        clock: u64,
         watch: Watch,
         Events { number: up_to, events, .. }: Events,
         stage: Stage,
@@ -153,26 +223,31 @@ impl Watching {
         if stage == Stage::Reading && since == self.read.max(begin.0) {
             (self.is_read, self.read) = (numbers.is_empty() && up_to == since, up_to);
         }
-        self.marks.insert(node, up_to);
         self.pages.push(Page { watch, since, up_to, numbers });
         Ok(())
     }
 
-    /// Whether what was told is what has happened.
-    pub(super) fn judge(&self, history: &[Event<Act>]) -> Result<(), Broken> {
-        let puts: BTreeMap<u32, (u8, i64)> =
-            history.iter().flat_map(|event| event.act.puts()).map(|(of, number)| (*number, *of)).collect();
-        self.pages.iter().try_for_each(|page| self.judge_page(page, &puts))?;
+    /// Whether what was told of a part is what has happened.
+    fn judge(
+        &self,
+        part: Option<Partition>,
+        history: &[Event<Act>],
+        puts: &BTreeMap<u32, Partition>,
+    ) -> Result<(), Broken> {
+        self.pages.iter().try_for_each(|page| self.judge_page(page, puts))?;
         let begins = |tuple: &u32| self.is_new(*tuple, history);
         if !self.is_torn {
             self.judge_tuples(&begins)?;
         }
-        self.judge_order(history)?;
-        if self.is_read { self.judge_whole(history) } else { Ok(()) }
+        // What becomes of a tuple that was leased when it would have moved is told when its manager has heard of it.
+        let is_late = |change| part.is_some() && change == Change::Done;
+        self.judge_order(history, &is_late)?;
+        let is_its = |tuple: &u32| part.is_none() || puts.get(tuple) == part.as_ref();
+        if self.is_read { self.judge_whole(history, &is_its) } else { Ok(()) }
     }
 
     /// Whether a page has all events that it is about, as far as these are known.
-    fn judge_page(&self, page: &Page, puts: &BTreeMap<u32, (u8, i64)>) -> Result<(), Broken> {
+    fn judge_page(&self, page: &Page, puts: &BTreeMap<u32, Partition>) -> Result<(), Broken> {
         let is_asked_for = |told: &Told| {
             page.watch.of.is_none_or(|of| {
                 puts.get(&told.tuple).is_some_and(|(signature, key)| {
@@ -229,11 +304,12 @@ impl Watching {
     }
 
     /// Whether no event stands before one whose operation was answered when its own was not asked yet.
-    fn judge_order(&self, history: &[Event<Act>]) -> Result<(), Broken> {
+    fn judge_order(&self, history: &[Event<Act>], is_late: &dyn Fn(Change) -> bool) -> Result<(), Broken> {
         let done: BTreeMap<(u32, Change), &Event<Act>> =
             history.iter().flat_map(|event| changes(&event.act).map(move |change| (change, event))).collect();
         let mut latest: (u64, u64) = (0, 0);
-        for (number, Told { tuple, change, .. }) in &self.told {
+        for (number, Told { tuple, change, .. }) in self.told.iter().filter(|(_, told)| !is_late(told.change))
+        {
             let Some(event) = done.get(&(*tuple, *change)) else { continue };
             if event.answered.is_some_and(|answered| answered < latest.0) {
                 let found = format!(
@@ -248,13 +324,15 @@ impl Watching {
     }
 
     /// Whether all is told that was done since events were kept.
-    fn judge_whole(&self, history: &[Event<Act>]) -> Result<(), Broken> {
+    fn judge_whole(&self, history: &[Event<Act>], is_its: &dyn Fn(&u32) -> bool) -> Result<(), Broken> {
         let Some((_, begin)) = self.begin else { return Ok(()) };
         let told: BTreeSet<(u32, Change)> =
             self.told.values().map(|told| (told.tuple, told.change)).collect();
         let done = history.iter().filter(|event| event.asked > begin && event.answered.is_some());
         for event in done {
-            if let Some((tuple, change)) = changes(&event.act).find(|change| !told.contains(change)) {
+            if let Some((tuple, change)) =
+                changes(&event.act).find(|change| is_its(&change.0) && !told.contains(change))
+            {
                 let found = format!("tuple {tuple} {change}: {:?}", event.act);
                 return Err(Broken::new(ALL_ARE_TOLD, found));
             }

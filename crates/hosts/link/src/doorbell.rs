@@ -2,7 +2,7 @@
 //!
 //! The sleeper arms the bell, looks once more for work, and sleeps; whoever made work looks at the bell after it. Between
 //! each side's write and its look stands a store-load fence, so at least one of the two sees the other: without it wake-ups
-//! are lost. Only the sleeper disarms.
+//! are lost. Whoever strikes the bell takes the arming with it: one strike ends a sleep, and each costs a system call.
 
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::{Errno, read, write};
@@ -43,7 +43,7 @@ impl Doorbell {
     /// Ends the present sleep, if there is one: for work that the sleeper sees by itself when it looks.
     pub(crate) fn wake(&self) {
         fence(Ordering::SeqCst);
-        if self.armed.load(Ordering::Relaxed) {
+        if self.armed.load(Ordering::Relaxed) && self.armed.swap(false, Ordering::Relaxed) {
             strike(self.event.as_fd());
             // After it, so that a strike is never left behind for good.
             self.struck.store(true, Ordering::Release);
@@ -69,7 +69,7 @@ impl Doorbell {
         fence(Ordering::SeqCst);
     }
 
-    /// Ends what [`Doorbell::arm`] began.
+    /// Ends what [`Doorbell::arm`] began, unless a strike has.
     pub fn disarm(&self) {
         self.armed.store(false, Ordering::Relaxed);
     }
@@ -99,4 +99,33 @@ impl Doorbell {
 /// Makes an eventfd readable. It never blocks; when its counter is full it is readable already.
 pub(crate) fn strike(event: BorrowedFd<'_>) {
     let _ = write(event, &1u64.to_ne_bytes());
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// How often it was struck since this was asked last.
+    fn strikes(bell: &Doorbell) -> u64 {
+        let mut counter = [0; 8];
+        match read(&bell.event, &mut counter) {
+            Ok(_) => u64::from_ne_bytes(counter),
+            Err(_) => 0,
+        }
+    }
+
+    #[test]
+    fn many_rings_end_a_sleep_by_one_strike() {
+        let bell = Doorbell::new().expect("a descriptor is there");
+        bell.ring();
+        assert_eq!(strikes(&bell), 0, "nobody sleeps");
+        for _ in 0..2 {
+            bell.arm();
+            (0..3).for_each(|_| bell.ring());
+            assert_eq!(strikes(&bell), 1);
+            bell.disarm();
+        }
+        bell.ring();
+        assert_eq!(strikes(&bell), 0, "the sleep is over");
+    }
 }

@@ -67,7 +67,7 @@ pub use inlets::NamingRule;
 pub use instance::Instance;
 pub use link_use::LinkUse;
 pub use measuring::Measurement;
-pub use node::{Node, NodeHandle};
+pub use node::{AfterTurns, Node, NodeHandle};
 pub use quintet_perfetto::Detail;
 pub use quintet_process::Config as ProcessConfig;
 pub use recorder::Recorder;

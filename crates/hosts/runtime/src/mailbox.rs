@@ -180,6 +180,37 @@ mod tests {
         assert!(!calls(&mailbox, Duration::ZERO) && mailbox.has_frames());
     }
 
+    /// As long as each thread leaves its next frame once the loop has taken the last one of all, so often.
+    #[test]
+    fn whatever_several_threads_leave_while_it_falls_asleep_wakes_it() {
+        let mailbox = Mailbox::new().expect("a descriptor is there");
+        let taken = Arc::new((Mutex::new(0), std::sync::Condvar::new()));
+        let (threads, rounds) = (3, 3_000);
+        for _ in 0..threads {
+            let (mailbox, taken) = (mailbox.clone(), Arc::clone(&taken));
+            thread::spawn(move || {
+                for round in 0..rounds {
+                    post(&mailbox);
+                    let (count, changed) = &*taken;
+                    let count = count.lock().expect("nobody panics with it");
+                    drop(changed.wait_while(count, |count| *count < threads * (round + 1)));
+                }
+            });
+        }
+        let mut count = 0;
+        while count < threads * rounds {
+            if mailbox.rest() {
+                let called = calls(&mailbox, LIMIT);
+                mailbox.wake();
+                assert!(called, "{count} frames were taken, and another call was lost");
+                mailbox.quieten();
+            }
+            count += mailbox.take().len();
+            *taken.0.lock().expect("nobody panics with it") = count;
+            taken.1.notify_all();
+        }
+    }
+
     /// A loop that takes what there is and sleeps in between, beside a thread that leaves one frame after the other: no call is lost.
     #[test]
     fn whatever_comes_while_it_falls_asleep_wakes_it() {

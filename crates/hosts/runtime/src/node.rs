@@ -21,7 +21,12 @@ pub struct Node {
     inlets: Inlets,
     mailbox: Mailbox,
     clock: LiveClock,
+    /// Called after each turn that found something to do.
+    after_turns: Option<AfterTurns>,
 }
+
+/// What a program does once what a turn has sent is on its way.
+pub type AfterTurns = Box<dyn FnMut() + Send>;
 
 /// Reaches a node from other threads.
 #[derive(Clone)]
@@ -40,7 +45,7 @@ impl Node {
         let clock = LiveClock::start();
         let inlets = Inlets::with_mailbox(clock, mailbox.clone())?;
         let engine = Engine::new(id, None, services.start(id, &mailbox));
-        Ok(Node { engine, inlets, mailbox, clock })
+        Ok(Node { engine, inlets, mailbox, clock, after_turns: None })
     }
 
     /// A way to reach the node while it runs.
@@ -74,6 +79,11 @@ impl Node {
     /// ([`LINK_NEWS`](quintet_wire::registry::LINK_NEWS)). Without it nobody is.
     pub fn tell_link_news(&mut self, port: Port) {
         self.engine.tell_link_news(port);
+    }
+
+    /// Has `call` called after each turn that found something to do, once what it sent is on its way: to wake, at once, those for whom several things have come.
+    pub fn after_turns(&mut self, call: AfterTurns) {
+        self.after_turns = Some(call);
     }
 
     /// Places a protocol and starts it.
@@ -142,7 +152,9 @@ impl Node {
         while !self.mailbox.is_stopped() {
             self.carry_out_orders();
             let now = self.clock.now();
-            if !self.engine.turn(&mut self.inlets, now) && !self.mailbox.is_called() {
+            if self.engine.turn(&mut self.inlets, now) {
+                self.after_turns.iter_mut().for_each(|call| call());
+            } else if !self.mailbox.is_called() {
                 let limit = self.deadline().map(|deadline| deadline.since(now).into());
                 self.inlets.wait(limit)?;
             }

@@ -60,7 +60,7 @@ pub(crate) use calls::{Values, read_values};
 pub(crate) use cut::pieces;
 pub use cut::{Cut, CutStep, Farewell};
 pub use entries::{Announced, Executed, Ordered, Token};
-pub(crate) use entries::{Batch, write_announced, write_entry, write_marker};
+pub(crate) use entries::{Batch, write_announced, write_entry, write_marker, write_received};
 pub use entries::{read_announcements, read_markers, read_received, read_token};
 pub use isonet::{read_isonet, write_isonet};
 pub use members::NextMembers;

@@ -1,9 +1,8 @@
 //! What waits for room on the way to one address.
 
 use crate::codec::view_of;
-use crate::limits::FULL_BATCH_BYTES;
 use crate::logical_time::Rank;
-use quintet_contract::{Address, Bytes, Kind, Outbox, OwnedFrame, SendError, Token};
+use quintet_contract::{Address, Kind, Outbox, OwnedFrame, SendError};
 use std::collections::VecDeque;
 
 /// Frames for one address, in order; answers and the like pass the parts that wait, which need leave to be asked.
@@ -18,22 +17,6 @@ pub(crate) struct Lane {
 impl Lane {
     pub(crate) fn push(&mut self, frame: OwnedFrame) {
         self.ahead.push_back(frame);
-    }
-
-    /// Adds an entry to the last frame that waits, if it is of this kind and has room, else to a new one.
-    pub(crate) fn append(&mut self, kind: Kind, front: &[u8], entry: &[u8]) {
-        let has_room = |frame: &&mut OwnedFrame| {
-            frame.kind == kind
-                && frame.body.len() + entry.len() <= FULL_BATCH_BYTES
-                && frame.body.starts_with(front)
-        };
-        match self.ahead.back_mut().filter(has_room) {
-            Some(last) => last.body = [&last.body, entry].concat().into(),
-            None => {
-                let body = [front, entry].concat().into();
-                self.ahead.push_back(OwnedFrame { kind, token: Token(0), body, bulk: Bytes::new() });
-            }
-        }
     }
 
     /// What waited on another lane to the same address goes behind what waits here.

@@ -43,6 +43,8 @@ pub(crate) const FRONT_BYTES: usize = 64;
 pub(crate) const NEWCOMER_BYTES: usize = 14;
 /// Bytes of an announcement without its receivers.
 pub(crate) const ANNOUNCEMENT_BYTES: usize = 20;
+/// Of a part that is here, as a token manager is told: its sender and rank.
+pub(crate) const RECEIVED_BYTES: usize = 10;
 
 const _: () = {
     assert!(MAX_ISOCHRON_BYTES + FRONT_BYTES <= MAX_PAYLOAD_BYTES, "an isochron fits a frame");

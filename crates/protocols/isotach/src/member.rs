@@ -152,13 +152,14 @@ impl Member {
         }
     }
 
-    /// Whoever of the two wanted to be woken by now is.
+    /// Whoever of the two wanted to be woken by now is: the node first, so that the pulse that ends has what it says.
     fn wake(&mut self, now: Time, out: &mut dyn Outbox) {
-        if self.manager.deadline().is_some_and(|at| at <= now) {
-            self.give_manager(now, Input::Wake, out);
-        }
         if self.node.deadline().is_some_and(|at| at <= now) {
             self.give_node(now, Input::Wake, out);
+            self.settle(now, out);
+        }
+        if self.manager.deadline().is_some_and(|at| at <= now) {
+            self.give_manager(now, Input::Wake, out);
         }
     }
 

@@ -469,7 +469,10 @@ impl Protocol for Node {
         self.now = now;
         match input {
             Input::Started => {}
-            Input::Wake => self.wake(),
+            Input::Wake => {
+                self.wake();
+                self.outgoing.close(self.fence.view);
+            }
             Input::Frame(from, frame) => self.take(from, frame, out),
             Input::Writable(at) => self.outgoing.unblock(at),
             Input::Peer(peer, change) => self.changed(peer, change),
@@ -479,13 +482,15 @@ impl Protocol for Node {
             self.begin_agreed(out);
             self.progress(out);
             if !self.has_agreement_news() {
-                return;
+                break;
             }
         }
+        self.outgoing.close_at_the_end_of_burst(now);
     }
 
     fn deadline(&self) -> Option<Time> {
-        self.agreement.as_ref().and_then(Agreement::deadline)
+        let agreement = self.agreement.as_ref().and_then(Agreement::deadline);
+        agreement.into_iter().chain(self.outgoing.deadline()).min()
     }
 
     fn measure(&self, meter: &mut Meter<'_>) {

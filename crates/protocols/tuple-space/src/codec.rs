@@ -84,7 +84,7 @@ pub use listing::{
     WaitingRequest,
 };
 pub use managers::{Class, MAX_CLASSES, MAX_MANAGERS, MAX_MOVED_KEYS, ManagersNews, Relocation, Routes};
-pub(crate) use managers::{MANAGERS_BEHAVIOUR, MAX_TOLD_KEYS};
+pub(crate) use managers::{KeptOf, MANAGERS_BEHAVIOUR, MAX_KEPT_KEYS, MAX_TOLD_KEYS};
 pub use more::{Change, Events, TupleEvent};
 pub use request::{LeaseId, Wait};
 pub use spaces::{

@@ -6,8 +6,8 @@ use crate::codec::{
     PreparedAt, PutTuple, Route, SeekBody, Transfer, View,
 };
 use crate::{
-    HotKeysConfig, Manager, ManagersConfig, NotGranted, Refusal, Router, RouterConfig, Signature, Space,
-    SpaceConfig, Spaces, SpacesConfig, Template, Tuple, Wait,
+    Change, HotKeysConfig, Manager, ManagersConfig, NotGranted, Refusal, Router, RouterConfig, Signature,
+    Space, SpaceConfig, Spaces, SpacesConfig, Template, Tuple, Wait,
 };
 use bytes::Bytes;
 use quintet_contract::{
@@ -135,16 +135,26 @@ pub fn manager_seeds() -> Vec<(&'static str, Vec<u8>)> {
     let tuple = Tuple::from_values(["task".into(), 7i64.into()]);
     let (head, _) = tuple.encode().expect("it is small");
     let (expires_in, bulk) = (Some(quintet_contract::Span::from_millis(5)), Bytes::new());
-    let moved = MovedTuple { age: 4, failed: 1, is_reserve: false, expires_in, head: head.into(), bulk };
+    let head = Bytes::from(head);
+    let (change, number) = (None, 0);
+    let moved = MovedTuple { age: 4, failed: 1, is_reserve: false, expires_in, change, number, head, bulk };
+    let (change, failed) = (Some(Change::Put), 0);
+    let told = MovedTuple { failed, expires_in: None, change, number: 7, ..moved.clone() };
     let relocation = codec::Relocation::Class(signature.clone(), codec::Class::Hash(1));
     let migrate = Migrate { epoch: 1, relocation };
     let transfer = |epoch| {
-        let (ends, tuples) = (Some(signature.clone()), vec![moved.clone()]);
-        Transfer { epoch, next_age: 9, ends, tuples }.to_parts().expect("it is small")
+        let (ends, tuples) = (
+            Some((signature.clone(), Some(codec::KeptOf { oldest: 5, keys: vec![(1, 2)] }))),
+            vec![moved.clone()],
+        );
+        Transfer { epoch, next_age: 9, number: 7, ends, tuples }.to_parts().expect("it is small")
     };
     let migrate = sent(0, codec::MIGRATE, 2, &encode_to_vec(&migrate), &[]);
     let (body, bulk) = transfer(1);
     let transfers = [0, 2].map(|who| sent(who, codec::TRANSFER, 3, &body, &bulk));
+    let events = Transfer { epoch: 1, next_age: 9, number: 7, ends: None, tuples: vec![told] };
+    let (body, bulk) = events.to_parts().expect("it is small");
+    let events = sent(0, codec::TRANSFER, 4, &body, &bulk);
     let gather = sent(3, codec::ROUTE, 4, &encode_to_vec(&Route::Gather(signature.clone())), &[]);
     let spread = sent(3, codec::ROUTE, 5, &encode_to_vec(&Route::Spread(signature.clone(), 1)), &[]);
     let count = [encode_to_vec(&Route::Count(0)), vec![2, 13, 5, 0, 0, 0, 0, 0, 0, 0, 0]].concat();
@@ -182,6 +192,7 @@ pub fn manager_seeds() -> Vec<(&'static str, Vec<u8>)> {
     let of = |me: u8, steps: &[&[u8]]| [&[me][..], &joined(me), &steps.concat()].concat();
     vec![
         ("moved-to-another", of(1, &[&fence, &migrate, &transfers[0], &transfers[1], &count])),
+        ("events-beside-tuples", of(1, &[&fence, &migrate, &events, &transfers[0], &transfers[1]])),
         ("tuples-before-the-news", of(1, &[&fence, &transfers[0], &transfers[1], &migrate])),
         ("directory", of(0, &[&fence, &spread, &gather, &count, &transfers[1]])),
         ("joined-and-refused", [&[1][..], &fence, &join, &refused, &fence, &join].concat()),

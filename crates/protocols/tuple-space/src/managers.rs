@@ -14,6 +14,7 @@
 //! - **Atomic** is what one manager does at one instant, and what several do while all of them stand still: tuples that are put at once, the
 //!   results of a lease, a group's takes, reads and puts, a select among templates of several, and a replacement with tuples of several.
 //! - **All or nothing.** Nothing is asked before all managers are there and of one space; one that is gone takes the space with it, and is named by all.
+//! - **Watches go along.** A watch is asked of the manager that has what its template matches; what has happened to tuples moves with them, with its numbers.
 //! - **First in, first out** among tuples that one manager had. Those who wait when their signature moves ask again, in the order in which they
 //!   hear of it: among different clients the oldest may lose its place.
 //!

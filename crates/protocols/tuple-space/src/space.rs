@@ -128,6 +128,7 @@ use stores::Stores;
 use timers::{Timer, Timers};
 use usage::HotKeys;
 use waiter::{Operation, Requester, Waiter};
+pub(crate) use watch::Arrival;
 use watch::Watches;
 
 /// The stages of a manager's work, as declared to [`Outbox::work`].

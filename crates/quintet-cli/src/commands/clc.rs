@@ -32,7 +32,7 @@ use toolchain::Toolchain;
 
 #[derive(Args)]
 #[command(
-    after_help = "Takes the options of a C compiler, and hands those on that are not its own: -c, -o FILE, -I, -D, -U, -l, -L, -O, -g, -W, -std, -MMD. Inputs are .cl files, and .c, .o and .a files for the C compiler. CC names that; else it is cc. PKG_CONFIG_PATH says where libquintet is (docs/c.md).\n\n--emit-c writes the C instead of compiling it: NAME.c for each NAME.cl, or the file that -o names. --check compiles nothing, and tells what is wrong, also with a source from the standard input: - in the place of its file. --analysis tells which tuples there are and how each kind is used. -fhoist begins operations earlier than they are written, where nobody can tell; --no-hoist does not, as without it. --json prints one JSON object.\n\nExits with 1 if something is wrong with the program.\n\nExamples:\n  quintet clc jmatrix.cl -o jmatrix && quintet run -n 5 ./jmatrix 30 5\n  quintet clc -O2 -Wall -c worker.cl && quintet clc main.cl worker.o -lm -o program\n  quintet clc --emit-c jmatrix.cl\n  quintet clc --check --json jmatrix.cl\n  quintet clc --check --json - < jmatrix.cl"
+    after_help = "Takes the options of a C compiler, and hands those on that are not its own: -c, -o FILE, -I, -D, -U, -l, -L, -O, -g, -W, -std, -MMD. Inputs are .cl files, and .c, .o and .a files for the C compiler. CC names that; else it is cc. PKG_CONFIG_PATH says where libquintet is (docs/c.md).\n\n--emit-c writes the C instead of compiling it: NAME.c for each NAME.cl, or the file that -o names. --check compiles nothing, and tells what is wrong, also with a source from the standard input: - in the place of its file. --analysis tells which tuples there are and how each kind is used. -fhoist begins operations earlier than they are written, where nobody can tell; --no-hoist does not, as without it. -ffuse makes one request of an in and the outs directly behind it, where what they put is known before; --no-fuse does not, as without it. --json prints one JSON object.\n\nExits with 1 if something is wrong with the program.\n\nExamples:\n  quintet clc jmatrix.cl -o jmatrix && quintet run -n 5 ./jmatrix 30 5\n  quintet clc -O2 -Wall -c worker.cl && quintet clc main.cl worker.o -lm -o program\n  quintet clc --emit-c jmatrix.cl\n  quintet clc --check --json jmatrix.cl\n  quintet clc --check --json - < jmatrix.cl"
 )]
 pub(crate) struct Arguments {
     /// Sources, objects, and options of a C compiler
@@ -133,7 +133,7 @@ fn c_name(source: &Path) -> PathBuf {
 }
 
 fn write_c(options: &Options, program: &Program) -> Result<(), Error> {
-    for (source, text) in options.sources().zip(program.emit_hoisted(options.hoist())) {
+    for (source, text) in options.sources().zip(program.emit_optimised(options.optimisations())) {
         let path = options.output.clone().unwrap_or_else(|| c_name(source));
         write(&path, &text)?;
     }
@@ -164,7 +164,8 @@ impl<'a> Compilation<'a> {
 
     /// Writes the C of each source to a file of the folder.
     fn written(&self, program: &Program) -> Result<Vec<(&Path, PathBuf)>, Error> {
-        let texts = self.options.sources().zip(program.emit_hoisted(self.options.hoist())).enumerate();
+        let texts =
+            self.options.sources().zip(program.emit_optimised(self.options.optimisations())).enumerate();
         let write_one = |(number, (source, text)): (usize, (&'a Path, String))| {
             let folder = self.folder.join(number.to_string());
             fs::create_dir_all(&folder).map_err(refused("make a folder"))?;

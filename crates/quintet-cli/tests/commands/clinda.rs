@@ -3,6 +3,7 @@
 mod check;
 mod driver;
 mod evals;
+mod fused;
 mod hoisted;
 mod kept;
 mod keys;
@@ -48,7 +49,7 @@ fn packages() -> &'static str {
 }
 
 /// What the compiler says to these arguments.
-fn clc<const N: usize>(arguments: [&str; N]) -> (i32, String) {
+fn clc<'a>(arguments: impl IntoIterator<Item = &'a str>) -> (i32, String) {
     result(start(arguments, &[("PKG_CONFIG_PATH", packages())]))
 }
 

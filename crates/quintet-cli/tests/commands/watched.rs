@@ -51,7 +51,11 @@ fn what_cannot_be_watched_is_said() {
     let (status, said) = result(quintet(["watch", "--since", "7", "--space", text(&socket)]));
     assert!(status == 75 && said.contains("events are kept behind number"), "{status}: {said}");
     let (status, said) = result(quintet(["watch", "--space", text(&spread)]));
-    assert!(status == 65 && said.contains("several managers cannot be watched"), "{status}: {said}");
+    assert!(status == 65 && said.contains("several managers is not watched as a whole"), "{status}: {said}");
+    Lab::connect(&spread, 0, LEASE).unwrap().space().out(tuple!["order", 7i64]).unwrap();
+    let (status, said) =
+        result(quintet(["watch", "\"order\", ?int", "--existing", "--limit", "1", "--space", text(&spread)]));
+    assert!(status == 0 && said.contains("there"), "{status}: {said}");
     let (status, said) = result(quintet(["watch", "--since", "7", "--existing", "--space", text(&socket)]));
     assert!(status == 64 && said.contains("--existing"), "{status}: {said}");
     let (status, said) = result(quintet(["watch", "--limit", "0", "--space", text(&socket)]));

@@ -8,6 +8,7 @@ use quintet_isotach::codec::Completed;
 use quintet_link::Maker;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
@@ -33,6 +34,10 @@ pub(super) struct Board {
     state: Mutex<State>,
     changed: Condvar,
     poller: OnceLock<ThreadId>,
+    /// Why this member has left by itself, or that it was closed. Looked at for each message, without the lock.
+    ended: OnceLock<Error>,
+    /// The poller has come to something in its turn for which somebody sleeps.
+    owes_a_wake: AtomicBool,
 }
 
 #[derive(Default)]
@@ -41,8 +46,6 @@ struct State {
     awaited: BTreeSet<Address>,
     /// It comes back, and is in no view so far.
     is_outside: bool,
-    /// Why this member has left by itself, or that it was closed.
-    ended: Option<Error>,
     last: u64,
     /// Somebody sleeps who was not woken: to wake somebody is a system call.
     is_awaited: bool,
@@ -65,9 +68,8 @@ impl State {
     }
 
     /// Those who are to be told now.
-    fn take_due(&mut self) -> Vec<Callback> {
+    fn take_due(&mut self, has_ended: bool) -> Vec<Callback> {
         let told = core::mem::take(&mut self.told);
-        let has_ended = self.ended.is_some();
         let is_due = |token: Option<Token>| has_ended || token.is_some_and(|token| self.is_answered(token));
         let (due, others): (Vec<_>, _) = told.into_iter().partition(|(token, _)| is_due(*token));
         self.told = others;
@@ -87,8 +89,14 @@ impl Board {
     }
 
     fn with(state: State) -> io::Result<Board> {
-        let (changed, poller) = (Condvar::new(), OnceLock::new());
-        Ok(Board { maker: Maker::this_process()?, state: Mutex::new(state), changed, poller })
+        Ok(Board {
+            maker: Maker::this_process()?,
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            poller: OnceLock::new(),
+            ended: OnceLock::new(),
+            owes_a_wake: AtomicBool::new(false),
+        })
     }
 
     /// Whether this process was forked from the one that has joined.
@@ -128,12 +136,22 @@ impl Board {
     fn change(&self, change: impl FnOnce(&mut State)) {
         let Ok(mut state) = self.own() else { return };
         change(&mut state);
-        let (due, is_awaited) = (state.take_due(), core::mem::take(&mut state.is_awaited));
+        let (due, is_awaited) =
+            (state.take_due(self.ended.get().is_some()), core::mem::take(&mut state.is_awaited));
         drop(state);
-        if is_awaited {
-            self.changed.notify_all();
+        match is_awaited {
+            true if self.is_poller() => self.owes_a_wake.store(true, Ordering::Relaxed),
+            true => self.changed.notify_all(),
+            false => {}
         }
         due.into_iter().for_each(|callback| callback());
+    }
+
+    /// Wakes those who sleep for what the poller has come to since: one wake-up for all of it.
+    pub(super) fn wake_sleepers(&self) {
+        if self.owes_a_wake.swap(false, Ordering::Relaxed) {
+            self.changed.notify_all();
+        }
     }
 
     /// Calls back once there is an answer, or none comes: now, or on the thread that brings it. Without a token, once nothing more comes.
@@ -173,17 +191,15 @@ impl Board {
     /// Waits until all members want to end.
     pub(super) fn wait_for_all_to_leave(&self) -> Result<(), Error> {
         self.check_process()?;
-        let leave = |state: &mut State| match (state.all_leave, state.ended.clone()) {
-            (true, _) => Some(Ok(())),
-            (false, end) => end.map(Err),
+        let leave = |state: &mut State| match state.all_leave {
+            true => Some(Ok(())),
+            false => self.ended.get().cloned().map(Err),
         };
         self.until(None, leave).expect("it waits without end")
     }
 
     pub(super) fn ended(&self, why: Error) {
-        self.change(|state| {
-            state.ended.get_or_insert(why);
-        });
+        self.change(|_| _ = self.ended.get_or_init(|| why));
     }
 
     pub(super) fn answered(&self, token: Token, answer: Answer) {
@@ -206,8 +222,8 @@ impl Board {
     /// A number for an isochron or a plain message.
     pub(super) fn open(&self) -> Result<Token, Error> {
         let mut state = self.own()?;
-        if let Some(end) = state.ended.clone() {
-            return Err(end);
+        if let Some(end) = self.ended.get() {
+            return Err(end.clone());
         }
         state.last += 1;
         state.unanswered += 1;
@@ -233,12 +249,12 @@ impl Board {
 
     /// Whether nothing more will come, and why.
     pub(super) fn end(&self) -> Option<Error> {
-        self.own().map_or_else(Some, |state| state.ended.clone())
+        self.check_process().map_or_else(Some, |()| self.ended.get().cloned())
     }
 
     /// Whether what was asked has its answer, or gets none.
     pub(super) fn is_answered(&self, token: Token) -> bool {
-        self.own().map_or(true, |state| state.is_answered(token) || state.ended.is_some())
+        self.own().map_or(true, |state| state.is_answered(token) || self.ended.get().is_some())
     }
 
     /// The answer, if it comes in time; given once.
@@ -252,7 +268,7 @@ impl Board {
         let outcome = |state: &mut State| match state.asked.get(&token) {
             Some(Some(_)) => state.asked.remove(&token).flatten(),
             Some(None) => {
-                let end = state.ended.clone()?;
+                let end = self.ended.get().cloned()?;
                 state.asked.remove(&token);
                 Some(Err(end))
             }
@@ -263,8 +279,8 @@ impl Board {
 
     /// Waits until all are linked, or who comes back is in a view.
     pub(super) fn wait_for_begin(&self, until: Instant) -> Result<(), Error> {
-        let begun = |state: &mut State| match state.ended.clone() {
-            Some(end) => Some(Err(end)),
+        let begun = |state: &mut State| match self.ended.get() {
+            Some(end) => Some(Err(end.clone())),
             None => (state.awaited.is_empty() && !state.is_outside).then_some(Ok(())),
         };
         self.until(Some(until), begun).unwrap_or_else(|| {
@@ -284,8 +300,8 @@ impl Board {
     /// Waits until each isochron and plain message of this member has its answer.
     pub(super) fn wait_for_answers(&self) -> Result<(), Error> {
         self.check_process()?;
-        let settled = |state: &mut State| match state.ended.clone() {
-            Some(end) => Some(Err(end)),
+        let settled = |state: &mut State| match self.ended.get() {
+            Some(end) => Some(Err(end.clone())),
             None => (state.unanswered == 0).then_some(Ok(())),
         };
         self.until(None, settled).expect("it waits without end")

@@ -144,6 +144,7 @@ impl Callers {
         if self.core.board.end().is_some() {
             return;
         }
+        self.board().wake_sleepers();
         match self.handlers.0.get_mut(&handler) {
             Some(handle) => handle(&Received { core: &self.core, sender: sender.0, place, bytes }),
             None => self.leave_for_want_of(&format!("message for handler {handler}"), sender.0),
@@ -151,6 +152,7 @@ impl Callers {
     }
 
     fn deliver_plain(&mut self, message: &Plain<'_>) {
+        self.board().wake_sleepers();
         if self.core.board.end().is_none() && !self.plain.deliver(&self.core, message) {
             self.leave_for_want_of(
                 &format!("plain message for plain handler {}", message.handler),

@@ -241,6 +241,8 @@ impl Host {
         let callers = Callers { core: Arc::clone(&core), redials, handlers, plain, on_view, state };
         node.add(PORT_CALLERS, Instance::new(callers));
         node.add(PORT_SESSION, instance);
+        let core_of_turns = Arc::clone(&core);
+        node.after_turns(Box::new(move || core_of_turns.board.wake_sleepers()));
         let thread = Mutex::new(Some(spawn(node, Arc::clone(&core))?));
         let host = Host { core, members, thread, doors: Mutex::new(doors), folder };
         host.core.board.wait_for_begin(until)?;
@@ -296,6 +298,7 @@ impl Drop for Ending {
         if std::thread::panicking() {
             self.0.leave(Error::new(Code::TaskFailed, "a handler panicked: this member has left its isonet"));
         }
+        self.0.board.wake_sleepers();
     }
 }
 

@@ -191,7 +191,7 @@ impl Isochron {
         let body = encode_to_vec(&Submission(&self.operations, self.view)).into();
         let frame = OwnedFrame { kind: SUBMIT, token, body, bulk: Bytes::new() };
         self.core.node.send(PORT_CALLERS, PORT_SESSION, frame);
-        Ok(PendingIsochron { core: Arc::clone(&self.core), token, view: self.view })
+        Ok(PendingIsochron { core: Arc::clone(&self.core), token, view: self.view, is_over: false })
     }
 
     /// Executes it: waits until all its receivers have.
@@ -234,12 +234,15 @@ pub struct PendingIsochron {
     core: Arc<Core>,
     token: Token,
     view: View,
+    /// Its answer was given.
+    is_over: bool,
 }
 
 impl PendingIsochron {
     /// What became of it, if that is known within `limit`. It is given once; after that, `None`.
     pub fn wait(&mut self, limit: Duration) -> Option<Result<Executed, Error>> {
         let answer = self.core.board.wait(self.token, limit)?;
+        self.is_over = true;
         // What was right in the view in which it was said may not be in the next one.
         let answer = answer.map_err(|error| match self.core.present().0 {
             now if now != self.view && error.code() == Code::BadValue => {
@@ -290,7 +293,9 @@ impl PendingIsochron {
 
 impl Drop for PendingIsochron {
     fn drop(&mut self) {
-        self.core.board.forget(self.token);
+        if !self.is_over {
+            self.core.board.forget(self.token);
+        }
     }
 }
 

@@ -141,7 +141,7 @@ fn begin(core: &Arc<Core>, member: u16, handler: u32, bytes: &[u8]) -> Result<Pe
     let body = encode_to_vec(&Plain { node, handler, bytes }).into();
     let frame = OwnedFrame { kind: PLAIN, token, body, bulk: Bytes::new() };
     core.node.send(PORT_CALLERS, PORT_SESSION, frame);
-    Ok(PendingPlain { core: Arc::clone(core), token })
+    Ok(PendingPlain { core: Arc::clone(core), token, is_over: false })
 }
 
 /// A plain message under way. Dropped, it goes on.
@@ -149,12 +149,15 @@ fn begin(core: &Arc<Core>, member: u16, handler: u32, bytes: &[u8]) -> Result<Pe
 pub struct PendingPlain {
     core: Arc<Core>,
     token: Token,
+    /// Its answer was given.
+    is_over: bool,
 }
 
 impl PendingPlain {
     /// Whether it has arrived, if that is known within `limit`. It is said once; after that, `None`.
     pub fn wait(&mut self, limit: Duration) -> Option<Result<(), Error>> {
         let answer = self.core.board.wait(self.token, limit)?;
+        self.is_over = true;
         Some(answer.map(drop))
     }
 
@@ -186,6 +189,8 @@ impl PendingPlain {
 
 impl Drop for PendingPlain {
     fn drop(&mut self) {
-        self.core.board.forget(self.token);
+        if !self.is_over {
+            self.core.board.forget(self.token);
+        }
     }
 }

@@ -261,6 +261,35 @@ fn each_manager_has_a_quota_of_its_own() {
 }
 
 #[test]
+fn who_watches_a_key_is_told_of_all_of_it_while_it_is_spread_and_gathered() {
+    let dir = TempDir::new().unwrap();
+    let address: LinkAddress = format!("shm:{}", dir.join("space").display()).parse().unwrap();
+    let server = Server::start(address.clone(), &config(3)).unwrap();
+    let mut watched: Vec<_> = (0..4i64)
+        .map(|key| lab(&address).space().watch(Some(&template!["task", key, ?i64]), Since::Now).unwrap())
+        .collect();
+    let space = lab(&address).space();
+    for number in 0..100i64 {
+        space.out_many(&(0..4i64).map(|key| tuple!["task", key, number]).collect::<Vec<_>>(), None).unwrap();
+        (0..4i64).for_each(|key| drop(space.take(&template!["task", key, ?i64]).unwrap()));
+    }
+    // Without the key they are gathered.
+    let mut all = lab(&address).space().watch(Some(&template!["task", ?i64, ?i64]), Since::Now).unwrap();
+    assert_eq!(measured(&server, "quintet_manager_migrations"), 2);
+    space.out(tuple!["task", 2i64, 100i64]).unwrap();
+    let told = all.next_within(LONG).unwrap().unwrap();
+    assert_eq!((told.change, told.tuple), (Change::Put, tuple!["task", 2i64, 100i64]));
+    for (key, watched) in (0i64..).zip(&mut watched) {
+        for number in 0..100i64 {
+            for change in [Change::Put, Change::Taken] {
+                let told = watched.next_within(LONG).unwrap().unwrap();
+                assert_eq!((told.change, told.tuple), (change, tuple!["task", key, number]));
+            }
+        }
+    }
+}
+
+#[test]
 fn what_the_space_of_several_managers_does_not_do_named_ones_beside_it_do() {
     let dir = TempDir::new().unwrap();
     let address: LinkAddress = format!("shm:{}", dir.join("space").display()).parse().unwrap();
@@ -269,10 +298,11 @@ fn what_the_space_of_several_managers_does_not_do_named_ones_beside_it_do() {
     let (space, rows) = (lab.space(), template!["row", ?i64]);
     let named = lab.create_space("orders", &SpaceSettings::default()).unwrap();
     let archive = lab.create_space("archive", &SpaceSettings::default()).unwrap();
+    assert_eq!((space.managers(), named.managers()), (3, 1));
 
-    let watched = space.watch(Some(&rows), Since::Now).map(drop).unwrap_err();
-    assert!(watched.code() == Code::BadValue && watched.text().contains("watch a named space"), "{watched}");
-    let mut events = named.watch(Some(&rows), Since::Now).unwrap();
+    let watched = space.watch(None, Since::Now).map(drop).unwrap_err();
+    assert!(watched.code() == Code::BadValue && watched.text().contains("or a named space"), "{watched}");
+    let mut events = named.watch(None, Since::Now).unwrap();
     named.out(tuple!["row", 1i64]).unwrap();
     assert_eq!(events.next_within(LONG).unwrap().unwrap().change, Change::Put);
 

@@ -67,7 +67,7 @@ fn a_replacement_is_told_as_what_was_taken_and_what_was_put() {
 }
 
 #[test]
-fn a_space_with_several_managers_is_not_watched_and_says_so() {
+fn a_space_with_several_managers_is_not_watched_as_a_whole_and_says_so() {
     let folder = TempDir::new().unwrap();
     let address: LinkAddress = format!("unix:{}", folder.join("space").display()).parse().unwrap();
     let config = ServeConfig { managers: 2, ..ServeConfig::default() };
@@ -79,6 +79,16 @@ fn a_space_with_several_managers_is_not_watched_and_says_so() {
         assert_eq!(error.code(), Code::BadValue);
         assert!(error.to_string().contains("several managers"), "{error}");
     }
+    let wanted = template!["order", ?i64];
+    for number in 1..4i64 {
+        lab.space().out(tuple!["order", number]).unwrap();
+    }
+    lab.space().take(&template!["order", 2i64]).unwrap();
+    let mut orders = lab.space().watch(Some(&wanted), Since::Start).unwrap();
+    lab.space().take(&template!["order", 3i64]).unwrap();
+    let told: Vec<_> = orders.by_ref().take(3).map(|event| event.unwrap()).collect();
+    let changes: Vec<_> = told.iter().map(|event| event.change).collect();
+    assert_eq!(changes, [Change::There, Change::There, Change::Taken]);
     let named = lab.create_space("orders", &quintet::SpaceSettings::default()).unwrap();
     let mut apart = named.watch(None, Since::Now).unwrap();
     named.out(tuple!["order", 7i64]).unwrap();

@@ -102,6 +102,11 @@ pub(crate) fn write_announced(announced: &Announced, sink: &mut impl Sink) {
     write_receivers(&announced.receivers, sink);
 }
 
+pub(crate) fn write_received(sender: NodeId, rank: Rank, sink: &mut impl Sink) {
+    sink.u16(sender.0);
+    sink.u64(rank.0);
+}
+
 pub(crate) fn write_marker(ordered: &Ordered, sink: &mut impl Sink) {
     sink.u64(ordered.pulse.0);
     sink.u16(ordered.sender.0);

@@ -44,12 +44,14 @@ fn frames(member: &mut Member, from: Address, kind: Kind, body: &[u8]) -> Vec<(A
     give(member, Input::Frame(from, Frame::new(kind, token, body))).0
 }
 
-/// A message to each of these.
+/// A message to each of these, and the end of the burst.
 fn submit(member: &mut Member, to: &[u16]) -> Vec<(Address, OwnedFrame)> {
     let send = |to: &u16| Operation::Send { to: NodeId(*to), handler: 7, bytes: Bytes::from_static(b"x") };
     let body = encode_to_vec(&Isochron { operations: to.iter().map(send).collect() });
     let callers = Address { node: member.me, port: PORT_CALLERS };
-    frames(member, callers, SUBMIT, &body)
+    let mut said = frames(member, callers, SUBMIT, &body);
+    said.extend(give(member, Input::Wake).0);
+    said
 }
 
 fn kinds(frames: &[(Address, OwnedFrame)]) -> Vec<(Address, Kind)> {
@@ -71,8 +73,7 @@ fn what_the_two_say_to_each_other_stays_inside() {
 #[test]
 fn what_others_are_told_goes_to_their_one_address() {
     let mut first = member(0);
-    assert_eq!(kinds(&submit(&mut first, &[1])), [(peer(1), PART)]);
-    assert_eq!(kinds(&give(&mut first, Input::Wake).0), [(peer(1), MARKERS)], "it was announced");
+    assert_eq!(kinds(&submit(&mut first, &[1])), [(peer(1), PART), (peer(1), MARKERS)], "it was announced");
     let mut second = member(1);
     assert_eq!(kinds(&submit(&mut second, &[2])), [(peer(2), PART), (peer(0), ANNOUNCE)]);
     assert_eq!(second.manager().view(), View(0), "another one keeps the pulse");
@@ -153,7 +154,7 @@ fn who_is_gone_is_gone_for_both_and_the_lowest_of_the_others_keeps_the_pulse() {
     assert_eq!(members.each_ref().map(|member| member.manager().view()), [View(2), View(0)]);
     let [second, third] = &mut members;
     assert_eq!(kinds(&submit(third, &[1])), [(peer(1), PART), (peer(1), ANNOUNCE)]);
-    assert_eq!(kinds(&submit(second, &[2])), [(peer(2), PART)]);
+    assert_eq!(kinds(&submit(second, &[2])), [(peer(2), PART), (peer(2), MARKERS)]);
 }
 
 #[test]

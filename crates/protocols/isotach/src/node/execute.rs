@@ -82,8 +82,13 @@ impl Node {
     fn run_part(&mut self, sender: NodeId, rank: Rank) -> Result<(), NodeId> {
         let operations = self.arrived.remove(&(sender, rank)).expect("it was looked up before");
         let reads = operations.iter().filter(|operation| matches!(operation, Operation::Read(_))).count();
-        let answering = Answering { place: self.place, values: vec![None; reads] };
-        self.answering.insert((sender, rank), answering);
+        let place = self.place;
+        if reads == 0 {
+            self.perform(sender, rank, operations, &[])?;
+            self.answer(sender, rank, place, Vec::new());
+            return Ok(());
+        }
+        self.answering.insert((sender, rank), Answering { place, values: vec![None; reads] });
         let slots: Vec<usize> = (0..reads).collect();
         self.perform(sender, rank, operations, &slots)?;
         self.answer_if_done(sender, rank);
@@ -178,9 +183,13 @@ impl Node {
             return;
         }
         let Some(Answering { place, values }) = self.answering.remove(&(sender, rank)) else { return };
+        self.answer(sender, rank, place, values.into_iter().flatten().collect());
+    }
+
+    fn answer(&mut self, sender: NodeId, rank: Rank, place: Place, values: Vec<ReadValue>) {
         self.unanswered.remove(sender);
         let Stamp { view, pulse, .. } = place.stamp;
-        let executed = Executed { view, pulse, values: values.into_iter().flatten().collect() };
+        let executed = Executed { view, pulse, values };
         let to = Address { node: sender, port: PORT_ISOTACH };
         self.outgoing.push(to, EXECUTED, Token(rank.0), encode_to_vec(&executed));
     }

@@ -1,10 +1,10 @@
 //! What a node sends, and what waits for room.
 
-use crate::codec::{AGREE, ANNOUNCE, Announced, Batch, RECEIVED, write_announced};
+use crate::codec::{AGREE, ANNOUNCE, Announced, Batch, RECEIVED, write_announced, write_received};
 use crate::lane::Lane;
-use crate::limits::ANNOUNCEMENT_BYTES;
+use crate::limits::{ANNOUNCEMENT_BYTES, RECEIVED_BYTES};
 use crate::logical_time::{Rank, View};
-use quintet_contract::{Address, Bytes, Kind, NodeId, Outbox, OwnedFrame, Token};
+use quintet_contract::{Address, Bytes, Kind, NodeId, Outbox, OwnedFrame, Time, Token};
 use quintet_wire::registry::PORT_ISOTACH;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -19,8 +19,12 @@ pub(super) struct Outgoing {
     lanes: BTreeMap<Address, Lane>,
     /// Those of the lanes on which something waits.
     unsent: BTreeSet<Address>,
-    /// Announcements that gather in one frame.
+    /// What token managers are told gathers in few frames until the burst ends: announcements.
     announcements: Batch,
+    /// And whose parts are here, for this manager.
+    received: (Address, Batch),
+    /// When that burst began.
+    burst: Option<Time>,
 }
 
 /// A frame for the program.
@@ -41,6 +45,8 @@ impl Outgoing {
             lanes: BTreeMap::new(),
             unsent: BTreeSet::new(),
             announcements: Batch::default(),
+            received: (manager, Batch::default()),
+            burst: None,
         }
     }
 
@@ -78,18 +84,48 @@ impl Outgoing {
         write_announced(announced, self.announcements.sink());
     }
 
-    pub(super) fn close_announcements(&mut self, view: View) {
+    /// Tells a sender's manager that a part is here.
+    pub(super) fn acknowledge(&mut self, manager: Address, view: View, (sender, rank): (NodeId, Rank)) {
+        if self.received.0 != manager || !self.received.1.has_room(RECEIVED_BYTES) {
+            self.close_received(view);
+        }
+        self.received.0 = manager;
+        write_received(sender, rank, self.received.1.sink());
+    }
+
+    /// When the node wants to be woken, if something gathers.
+    pub(super) fn deadline(&self) -> Option<Time> {
+        self.burst
+    }
+
+    /// What gathers goes with the end of the burst, of which this is the time.
+    pub(super) fn close_at_the_end_of_burst(&mut self, now: Time) {
+        if !self.announcements.is_empty() || !self.received.1.is_empty() {
+            self.burst.get_or_insert(now);
+        }
+    }
+
+    /// The burst ends: what has gathered goes.
+    pub(super) fn close(&mut self, view: View) {
+        self.burst = None;
+        self.close_announcements(view);
+        self.close_received(view);
+    }
+
+    fn close_announcements(&mut self, view: View) {
         if !self.announcements.is_empty() {
             let body = self.announcements.take(|front| front.extend_from_slice(&view.0.to_le_bytes()));
             self.push(self.manager, ANNOUNCE, Token(0), body);
         }
     }
 
-    /// Tells a sender's manager that a part is here: those that wait for room go in one frame.
-    pub(super) fn acknowledge(&mut self, manager: Address, view: View, (sender, rank): (NodeId, Rank)) {
-        let front = view.0.to_le_bytes();
-        let entry = [&sender.0.to_le_bytes()[..], &rank.0.to_le_bytes()].concat();
-        self.lane(manager).append(RECEIVED, &front, &entry);
+    fn close_received(&mut self, view: View) {
+        let (manager, received) = &mut self.received;
+        if !received.is_empty() {
+            let (manager, body) =
+                (*manager, received.take(|front| front.extend_from_slice(&view.0.to_le_bytes())));
+            self.push(manager, RECEIVED, Token(0), body);
+        }
     }
 
     pub(super) fn unblock(&mut self, at: Address) {
@@ -103,6 +139,7 @@ impl Outgoing {
     pub(super) fn forget_view(&mut self) {
         self.lanes.values_mut().for_each(Lane::forget_view);
         self.announcements = Batch::default();
+        self.received.1 = Batch::default();
     }
 
     /// Begins a view, with its manager and nodes: for who is none of it nothing waits any more but what it has to hear of the agreement, if it is there.

@@ -262,7 +262,6 @@ impl Node {
             let announced = Announced { rank, receivers: own.receivers.clone() };
             self.outgoing.announce(self.fence.view, &announced);
         }
-        self.outgoing.close_announcements(self.fence.view);
     }
 
     /// One part of an isochron has left.

@@ -4,8 +4,10 @@
 //! ROUTE     see `route.rs`
 //! FENCE     nothing
 //! MIGRATE   epoch u64 | relocation
-//! TRANSFER  epoch u64 | next age of the sender u64 | ends a signature u8, if 1: signature | n u32; in the bulk n bulks, each at the next multiple of 64, then n of:
-//!           age u64 (0: it has none yet), failed leases u32, bit 0: is in the reserve, bit 1: expires, u8, if it expires: in how long u64, bulk length u32, head counted; then the length of that u32
+//! TRANSFER  epoch u64 | next age of the sender u64 | number of its last event u64 | ends a signature u8, if 1: signature, behind which number its events were kept u64
+//!           (all ones: none were), n u32, n times a key u64 and behind which number its events were kept u64 | n u32; in the bulk n bulks, each at the next multiple of 64, then n of:
+//!           age u64 (0: it has none yet), failed leases u32, bit 0: is in the reserve, bit 1: expires, bit 2: is told, u8, if it expires: in how long u64,
+//!           if it is told: what has happened to it u8, the number of that event u64 (0: it has none yet), bulk length u32, head counted; then the length of that u32
 //! ROUTES    epoch u64 | seed u64 | managers u8, each an address as text, empty where there is none | n u32 | n relocations, which lead to this from all signatures being queues
 //! MOVED     epoch u64
 //! NEWS      0 u8: all managers are there | 1 u8 | as in ERROR: one of them is gone
@@ -15,7 +17,7 @@
 //!
 //! Signatures and texts are counted. A key is the hash of the value of a field, as the seed keys it. A `TRANSFER` with its tuples in the bulk has nothing behind its number in the body.
 
-use super::{BULK_ALIGNMENT, Refusal, View, aligned};
+use super::{BULK_ALIGNMENT, Change, Refusal, View, aligned};
 use crate::{Signature, TooLarge};
 use bytes::Bytes;
 use quintet_contract::Span;
@@ -23,8 +25,8 @@ use quintet_contract::limits::{MAX_BULK_BYTES, MAX_FIELDS};
 use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
 
 /// What managers do with each other, and with the programs that ask them. Another number is refused when two meet, as one would not understand the other later.
-/// 0 is what said no number: it had neither parts nor, later, selects among several.
-pub(crate) const MANAGERS_BEHAVIOUR: u32 = 1;
+/// 0 is what said no number: it had neither parts nor, later, selects among several. 1 had no watches.
+pub(crate) const MANAGERS_BEHAVIOUR: u32 = 2;
 /// Managers that one space may be spread over.
 pub const MAX_MANAGERS: usize = 16;
 /// Signatures of which a directory says more than that they are queues.
@@ -33,6 +35,8 @@ pub const MAX_CLASSES: usize = 256;
 pub const MAX_MOVED_KEYS: usize = 256;
 /// Keys that a manager tells of in one period.
 pub(crate) const MAX_TOLD_KEYS: usize = 8;
+/// Keys of which it is said apart how much is kept of what has happened.
+pub(crate) const MAX_KEPT_KEYS: usize = 256;
 /// An address of a manager, as text.
 const MAX_ADDRESS_BYTES: usize = 1024;
 /// Tuples of one transfer.
@@ -40,6 +44,9 @@ const MAX_MOVED_TUPLES: usize = 1 << 24;
 /// In the state of a tuple on its way.
 const IN_RESERVE: u8 = 1;
 const EXPIRES: u8 = 2;
+const IS_TOLD: u8 = 4;
+/// No events were kept.
+const KEPT_NONE: u64 = u64::MAX;
 /// Where a change begins with it, it is that of a key.
 const MOVED_KEY: u8 = 3;
 
@@ -116,7 +123,7 @@ pub(crate) struct Migrate {
     pub(crate) relocation: Relocation,
 }
 
-/// A tuple on its way from one manager to another.
+/// A tuple on its way from one manager to another, or something that has happened to one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct MovedTuple {
     pub(crate) age: u64,
@@ -124,8 +131,40 @@ pub(crate) struct MovedTuple {
     pub(crate) is_reserve: bool,
     /// What is left of its time when it leaves; none: it does not expire.
     pub(crate) expires_in: Option<Span>,
+    /// What has happened to it, which is told where it comes to; none: it moves, and nothing is told.
+    pub(crate) change: Option<Change>,
+    /// The number of that event if it was told already, and is to be kept: then there is no tuple.
+    pub(crate) number: u64,
     pub(crate) head: Bytes,
     pub(crate) bulk: Bytes,
+}
+
+/// What a manager keeps of the events of a signature.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct KeptOf {
+    /// Behind this number all,
+    pub(crate) oldest: u64,
+    /// but of these keys behind another one.
+    pub(crate) keys: Vec<(u64, u64)>,
+}
+
+impl KeptOf {
+    /// Behind which number all of a key are kept.
+    pub(crate) fn of_key(&self, key: Option<u64>) -> u64 {
+        let known = self.keys.iter().find(|(of, _)| Some(*of) == key);
+        known.map_or(self.oldest, |(_, oldest)| *oldest)
+    }
+
+    /// Behind which number all are kept, whatever their key.
+    pub(crate) fn of_all(&self) -> u64 {
+        self.keys.iter().map(|(_, oldest)| *oldest).fold(self.oldest, u64::max)
+    }
+
+    /// The event of this number is not kept any more, nor is one before it.
+    pub(crate) fn lose(&mut self, number: u64) {
+        let keys = self.keys.iter_mut().map(|(_, oldest)| oldest);
+        keys.chain([&mut self.oldest]).for_each(|oldest| *oldest = number.max(*oldest));
+    }
 }
 
 /// Tuples on their way.
@@ -135,8 +174,10 @@ pub(crate) struct Transfer {
     pub(crate) epoch: u64,
     /// All ages that the sender has given are below it, those of tuples that it keeps included: later ones are to be above.
     pub(crate) next_age: u64,
-    /// All that the sender had of this signature is here.
-    pub(crate) ends: Option<Signature>,
+    /// No event of the sender has a number above it so far: later ones are to be above.
+    pub(crate) number: u64,
+    /// All that the sender had of this signature is here, and of its events as much, if it kept any.
+    pub(crate) ends: Option<(Signature, Option<KeptOf>)>,
     pub(crate) tuples: Vec<MovedTuple>,
 }
 
@@ -282,8 +323,15 @@ impl Transfer {
         let (mut body, mut bulk, mut heads) = (Vec::new(), Vec::new(), Vec::new());
         body.u64(self.epoch);
         body.u64(self.next_age);
+        body.u64(self.number);
         body.u8(self.ends.is_some().into());
-        self.ends.iter().for_each(|signature| body.counted(&signature.0));
+        if let Some((signature, kept)) = &self.ends {
+            body.counted(&signature.0);
+            let keys = kept.as_ref().map_or(&[][..], |kept| &kept.keys);
+            body.u64(kept.as_ref().map_or(KEPT_NONE, |kept| kept.oldest));
+            body.u32(u32::try_from(keys.len()).expect("at most MAX_KEPT_KEYS"));
+            keys.iter().flat_map(|(key, oldest)| [key, oldest]).for_each(|word| body.u64(*word));
+        }
         body.u32(u32::try_from(self.tuples.len()).expect("they lie in memory, in chunks"));
         for tuple in &self.tuples {
             if !tuple.bulk.is_empty() {
@@ -293,9 +341,14 @@ impl Transfer {
             heads.u64(tuple.age);
             heads.u32(tuple.failed);
             let expires = if tuple.expires_in.is_some() { EXPIRES } else { 0 };
-            heads.u8(u8::from(tuple.is_reserve) | expires);
+            let is_told = if tuple.change.is_some() { IS_TOLD } else { 0 };
+            heads.u8(u8::from(tuple.is_reserve) | expires | is_told);
             if let Some(Span(span)) = tuple.expires_in {
                 heads.u64(span);
+            }
+            if let Some(change) = tuple.change {
+                heads.u8(change as u8);
+                heads.u64(tuple.number);
             }
             heads.u32(u32::try_from(tuple.bulk.len()).expect("a bulk is shorter than 4 GiB"));
             heads.counted(&tuple.head);
@@ -318,14 +371,24 @@ impl Transfer {
     /// What is wrong with the bytes.
     pub(crate) fn decode(body: &[u8], bulk: &Bytes) -> Result<Transfer, DecodeError> {
         let mut reader = Reader::new(body);
-        let (epoch, next_age) = (reader.u64()?, reader.u64()?);
-        let ends =
-            reader.flag("whether a signature ends")?.then(|| Signature::decode(&mut reader)).transpose()?;
-        let number = reader.length("number of tuples", MAX_MOVED_TUPLES)?;
+        let (epoch, next_age, number) = (reader.u64()?, reader.u64()?, reader.u64()?);
+        let ends = match reader.flag("whether a signature ends")? {
+            true => Some((Signature::decode(&mut reader)?, kept_of(&mut reader)?)),
+            false => None,
+        };
+        let count = reader.length("number of tuples", MAX_MOVED_TUPLES)?;
         reader.finish()?;
-        let tuples = if number == 0 && bulk.is_empty() { Vec::new() } else { moved_tuples(number, bulk)? };
-        Ok(Transfer { epoch, next_age, ends, tuples })
+        let tuples = if count == 0 && bulk.is_empty() { Vec::new() } else { moved_tuples(count, bulk)? };
+        Ok(Transfer { epoch, next_age, number, ends, tuples })
     }
+}
+
+/// What the sender had kept of the events of a signature; none: nothing.
+fn kept_of(reader: &mut Reader<'_>) -> Result<Option<KeptOf>, DecodeError> {
+    let oldest = reader.u64()?;
+    let count = reader.length("number of keys", MAX_KEPT_KEYS)?;
+    let keys = (0..count).map(|_| Ok((reader.u64()?, reader.u64()?))).collect::<Result<_, _>>()?;
+    Ok((oldest != KEPT_NONE).then_some(KeptOf { oldest, keys }))
 }
 
 fn moved_tuples(number: usize, bulk: &Bytes) -> Result<Vec<MovedTuple>, DecodeError> {
@@ -349,11 +412,13 @@ fn moved_tuples(number: usize, bulk: &Bytes) -> Result<Vec<MovedTuple>, DecodeEr
 
 fn moved_tuple(reader: &mut Reader<'_>, bulk: &Bytes, end: &mut usize) -> Result<MovedTuple, DecodeError> {
     let (age, failed) = (reader.u64()?, reader.u32()?);
-    let (is_reserve, expires) = match reader.u8()? {
-        flags if flags & !(IN_RESERVE | EXPIRES) == 0 => (flags & IN_RESERVE != 0, flags & EXPIRES != 0),
-        other => return Err(reader.invalid("whether a tuple is in the reserve", other, 1)),
+    let flags = match reader.u8()? {
+        flags if flags & !(IN_RESERVE | EXPIRES | IS_TOLD) == 0 => flags,
+        other => return Err(reader.invalid("state of a tuple", other, 1)),
     };
-    let expires_in = if expires { Some(Span(reader.u64()?)) } else { None };
+    let is_reserve = flags & IN_RESERVE != 0;
+    let expires_in = if flags & EXPIRES != 0 { Some(Span(reader.u64()?)) } else { None };
+    let (change, number) = if flags & IS_TOLD != 0 { told(reader)? } else { (None, 0) };
     let bulk_len = reader.length("length of a tuple's bulk", MAX_BULK_BYTES)?;
     let head = reader.counted("length of a head", super::MAX_HEAD_BYTES + super::DEAD_LETTER_BYTES)?;
     let at = if bulk_len == 0 { *end } else { aligned(*end) };
@@ -364,5 +429,15 @@ fn moved_tuple(reader: &mut Reader<'_>, bulk: &Bytes, end: &mut usize) -> Result
     *end = at + bulk_len;
     let bulk = bulk.slice(at..*end);
     View::tuple(head, &bulk)?;
-    Ok(MovedTuple { age, failed, is_reserve, expires_in, head: Bytes::copy_from_slice(head), bulk })
+    let head = Bytes::copy_from_slice(head);
+    Ok(MovedTuple { age, failed, is_reserve, expires_in, change, number, head, bulk })
+}
+
+/// What has happened to a tuple, and the number of that.
+fn told(reader: &mut Reader<'_>) -> Result<(Option<Change>, u64), DecodeError> {
+    let change = reader.u8()?;
+    match Change::of_number(change).filter(|change| *change != Change::There) {
+        Some(change) => Ok((Some(change), reader.u64()?)),
+        None => Err(reader.invalid("what has happened to a tuple", change, 1)),
+    }
 }

@@ -147,6 +147,14 @@ pub(crate) enum More<'a> {
 }
 
 impl<'a> More<'a> {
+    /// Which tuples it is about; none: all.
+    pub(crate) fn template(&self) -> Option<&View<'a>> {
+        match self {
+            More::Watch(watch) => watch.template.as_ref(),
+            More::Look(look) => look.template.as_ref(),
+        }
+    }
+
     pub(crate) fn decode(reader: &mut Reader<'a>, bulk: &'a Bytes) -> Result<More<'a>, DecodeError> {
         match reader.u8()? {
             WATCH => {

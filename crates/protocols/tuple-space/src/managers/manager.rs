@@ -215,6 +215,7 @@ impl Manager {
                 self.is_here(&replace.template) && replace.tuples.views().all(|tuple| self.is_here(&tuple))
             }
             RequestView::Further(Further::Collect(asked)) => self.is_here(&asked.template),
+            RequestView::More(more) => more.template().is_none_or(|template| self.is_here(template)),
             RequestView::Further(Further::Select(select)) => {
                 select.templates.iter().all(|(template, _)| self.is_here(template))
             }
@@ -248,14 +249,19 @@ impl Manager {
 
     /// Counts by class. The key of a queue, now and then, if all its templates have given one.
     fn note_usage(&mut self, request: &RequestView<'_>) -> Option<(Signature, u8)> {
-        let (RequestView::Take(query) | RequestView::Read(query)) = request else { return None };
-        let class = self.placement().class(query.template.signature());
+        let template = match request {
+            RequestView::Take(query) | RequestView::Read(query) => &query.template,
+            // Who watches without the key is to have it at one manager.
+            RequestView::More(more) => more.template()?,
+            _ => return None,
+        };
+        let class = self.placement().class(template.signature());
         self.counts.count(class);
         if class != Class::Queue || self.managers.len() == 1 {
             return None;
         }
-        let field = self.usages.note(&query.template)?;
-        Some((Signature(query.template.signature().into()), field))
+        let field = self.usages.note(template)?;
+        Some((Signature(template.signature().into()), field))
     }
 
     /// Puts a frame to another manager behind those that wait for its link.

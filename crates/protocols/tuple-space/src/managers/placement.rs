@@ -15,6 +15,8 @@ pub(crate) struct Placement {
     pub(crate) epoch: u64,
     /// Those that are no queues.
     classes: BTreeMap<Signature, Class>,
+    /// At which epoch each of them moved last, all of it or a key.
+    moved: BTreeMap<Signature, u64>,
     /// Of hashes, the keys that are elsewhere than their values say.
     moved_keys: BTreeMap<Signature, BTreeMap<u64, u8>>,
 }
@@ -31,8 +33,8 @@ pub(crate) enum Home {
 impl Placement {
     /// Over so many managers, all signatures being queues.
     pub(crate) fn new(seed: u64, managers: u8) -> Placement {
-        let (classes, moved_keys) = (BTreeMap::new(), BTreeMap::new());
-        Placement { key: HashKey::from_seed(seed), seed, managers, epoch: 0, classes, moved_keys }
+        let (classes, moved, moved_keys) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Placement { key: HashKey::from_seed(seed), seed, managers, epoch: 0, classes, moved, moved_keys }
     }
 
     /// As a directory has said.
@@ -80,6 +82,7 @@ impl Placement {
     /// From an epoch on tuples are somewhere else. A key that is to be where its value says is no exception any more, and a signature that is gathered has none.
     pub(crate) fn change(&mut self, epoch: u64, relocation: &Relocation) {
         self.epoch = epoch;
+        self.moved.insert(relocation.signature().clone(), epoch);
         match relocation {
             Relocation::Class(signature, class) => {
                 self.moved_keys.remove(signature);
@@ -103,6 +106,23 @@ impl Placement {
         if keys.is_empty() {
             self.moved_keys.remove(signature);
         }
+    }
+
+    /// At which epoch a signature moved last, all of it or a key; 0 if it never did.
+    pub(crate) fn moved_at(&self, signature: &[u8]) -> u64 {
+        self.moved.get(signature).copied().unwrap_or_default()
+    }
+
+    /// As it is, of one signature alone.
+    pub(crate) fn of_signature(&self, signature: &Signature) -> Placement {
+        let mut placement = Placement::new(self.seed, self.managers);
+        if let Some(class) = self.classes.get(signature) {
+            placement.classes.insert(signature.clone(), *class);
+        }
+        if let Some(keys) = self.moved_keys.get(signature) {
+            placement.moved_keys.insert(signature.clone(), keys.clone());
+        }
+        placement
     }
 
     /// Keys that are elsewhere than their values say.
@@ -145,6 +165,14 @@ impl Placement {
         hasher.write(signature);
         key.into_iter().for_each(|key| hasher.write_u64(key));
         u8::try_from(hasher.finish() % u64::from(self.managers)).expect("there are fewer managers")
+    }
+
+    /// Where all of a signature is, or all of a key of it.
+    pub(crate) fn of_all(&self, signature: &[u8], key: Option<u64>) -> Home {
+        match self.class(signature) {
+            Class::Hash(_) if key.is_none() => Home::Any,
+            _ => Home::One(self.of_key(signature, key)),
+        }
     }
 
     /// Where what a template matches is.

@@ -7,3 +7,5 @@ mod network;
 mod random_runs;
 mod rules;
 mod together;
+mod watched_runs;
+mod watches;

@@ -8,7 +8,7 @@ use super::collect::Reach;
 use super::room::{Account, Size};
 use super::stores::Place;
 use super::{Space, seeded, stages};
-use crate::codec::{CollectInto, View};
+use crate::codec::{Change, CollectInto, View};
 use bytes::Bytes;
 use core::ops::ControlFlow;
 use quintet_contract::{Address, Outbox, Time, Token};
@@ -143,7 +143,7 @@ impl Space {
         for Carried { head, bulk, expiry } in carried {
             let tuple = (&View::checked_tuple(head, bulk), bulk.clone());
             let place = self.add(now, tuple, *expiry, Account::Quota);
-            if !self.leaves(now, place, true) {
+            if !self.leaves(now, place, Some(Change::Put)) {
                 put.push_back(place);
             }
         }

@@ -69,6 +69,14 @@ pub enum Defect {
     AgeKeptByNewTuple,
     /// A manager gives ages that are older than those that came from another.
     AgesNotPassed,
+    /// Who watches a signature that is moved to another manager goes on watching it where it was.
+    WatcherLeftBehind,
+    /// A signature that is moved leaves what has happened to its tuples behind.
+    EventsLeftBehind,
+    /// What becomes of a tuple that was leased when its signature was moved is told nobody.
+    EndToldNowhere,
+    /// A manager gives events numbers that are below those that came from another.
+    NumbersNotPassed,
     /// A manager goes on serving a key that was moved away from it.
     KeyServedAtOldPlace,
     /// A router lets a request overtake a put at another manager.

@@ -25,7 +25,7 @@ impl Space {
             match due {
                 Timer::Waiter(waiter) => self.time_out_waiter(now, waiter, out),
                 Timer::Parked(key) => self.time_out_parked(now, key, out),
-                Timer::Watcher(order) => self.time_out_watcher(now, order, out),
+                Timer::Watcher(order) => self.conclude_watcher(now, order, out),
                 Timer::Lease(first) => {
                     let leases = core::iter::once(first).chain(self.timers.leases_at(at));
                     self.fail_leases(now, leases.collect::<Vec<_>>(), Failure::Expired, out);

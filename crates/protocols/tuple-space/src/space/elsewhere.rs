@@ -9,7 +9,7 @@ use super::stores::Place;
 use super::waiter::Waiter;
 use super::{Space, seeded};
 use crate::Signature;
-use crate::codec::{DONE, MOVED, MovedTuple, View};
+use crate::codec::{Change, DONE, MOVED, MovedTuple, View};
 use crate::managers::Placement;
 use bytes::Bytes;
 use quintet_contract::{Address, Outbox, Time, Token};
@@ -28,7 +28,7 @@ pub(crate) struct Elsewhere {
     /// Tuples that leave, and who is answered when they have come; those of one request are together.
     leaving: Vec<Leaving>,
     /// Tuples that left and belong to no request so far.
-    begun: Vec<MovedTuple>,
+    pub(super) begun: Vec<MovedTuple>,
     pub(super) parts: Parts,
 }
 
@@ -66,6 +66,11 @@ impl Elsewhere {
         let missing = self.incoming.get(view.signature());
         missing.is_some_and(|key| self.placement.concerns(view.signature(), *key, view))
     }
+
+    /// Whether it belongs to another manager, or is among what has not all come.
+    pub(super) fn is_away(&self, view: &View<'_>) -> bool {
+        self.placement.of_tuple(view) != self.me || !self.incoming.is_empty() && self.is_incoming(view)
+    }
 }
 
 impl Space {
@@ -73,12 +78,18 @@ impl Space {
     pub(crate) fn set_elsewhere(&mut self, elsewhere: Elsewhere) {
         // A remainder of its own for each manager; no age is 0.
         self.next_order = elsewhere.stride + u64::from(elsewhere.me);
+        self.watches.spread(elsewhere.me, elsewhere.stride);
         self.elsewhere = Some(Box::new(elsewhere));
     }
 
     /// Where tuples are, if it is one of several managers.
     pub(crate) fn placement(&mut self) -> Option<&mut Placement> {
         self.elsewhere.as_mut().map(|elsewhere| &mut elsewhere.placement)
+    }
+
+    /// At which epoch a signature moved last.
+    pub(super) fn moved_at(&self, signature: &[u8]) -> u64 {
+        self.elsewhere.as_ref().map_or(0, |elsewhere| elsewhere.placement.moved_at(signature))
     }
 
     /// Whether a tuple belongs to this manager.
@@ -101,17 +112,17 @@ impl Space {
         self.elsewhere.as_ref().map_or(1, |elsewhere| elsewhere.stride)
     }
 
-    /// Lets a hidden tuple leave if it belongs to another manager; whether it does. One that was put just now has its age there.
+    /// Lets a hidden tuple leave if it belongs to another manager; whether it does. What has happened to it is told there; if it was put just now, it has
+    /// its age there.
     #[inline]
-    pub(super) fn leaves(&mut self, now: Time, place: Place, is_new: bool) -> bool {
+    pub(super) fn leaves(&mut self, now: Time, place: Place, change: Option<Change>) -> bool {
         let Some(elsewhere) = &self.elsewhere else { return false };
-        let view = self.stores.view(place);
-        let waits = !elsewhere.incoming.is_empty() && elsewhere.is_incoming(&view);
-        if elsewhere.placement.of_tuple(&view) == elsewhere.me && !waits {
+        if !elsewhere.is_away(&self.stores.view(place)) {
             return false;
         }
         let mut moved = self.take_away(now, place);
-        if is_new && !seeded!(self.config, AgeKeptByNewTuple) {
+        moved.change = change;
+        if change == Some(Change::Put) && !seeded!(self.config, AgeKeptByNewTuple) {
             moved.age = 0;
         }
         if let Some(elsewhere) = &mut self.elsewhere {
@@ -130,6 +141,8 @@ impl Space {
             failed: removed.failed,
             is_reserve: removed.account() == Account::Reserve,
             expires_in: removed.expiry().map(|expiry| expiry.since(now)),
+            change: None,
+            number: 0,
             head: Bytes::copy_from_slice(removed.head()),
             bulk: removed.bulk(),
         }
@@ -170,16 +183,41 @@ impl Space {
     }
 
     /// Stores tuples that come from another manager, at their ages if they have them. They were counted there, and have room here whatever there is. All are
-    /// there before one is given away, as what is put at one instant.
+    /// there before one is given away, as what is put at one instant. What has happened to them on the way is told here.
     pub(crate) fn adopt<'a>(
         &mut self,
         now: Time,
         moved: impl IntoIterator<Item = &'a MovedTuple>,
         out: &mut dyn Outbox,
     ) {
-        let mut put: VecDeque<Place> = moved.into_iter().map(|moved| self.store_moved(now, moved)).collect();
-        put.retain(|place| !self.has_expired(now, now, *place));
+        let mut put = VecDeque::new();
+        for moved in moved {
+            match moved.change {
+                Some(change) if !change.is_there() => self.hear_of(now, moved, change),
+                change => put.extend(self.adopt_one(now, moved, change)),
+            }
+        }
         self.offer_all(now, put, out);
+    }
+
+    /// Stores one, if it stays: where it lies, still hidden.
+    fn adopt_one(&mut self, now: Time, moved: &MovedTuple, change: Option<Change>) -> Option<Place> {
+        let place = self.store_moved(now, moved);
+        if self.leaves(now, place, change) {
+            return None;
+        }
+        change.into_iter().for_each(|change| self.note(now, change, place));
+        (!self.has_expired(now, now, place)).then_some(place)
+    }
+
+    /// Tells of one that is gone, or lets that go on to where it belongs now.
+    fn hear_of(&mut self, now: Time, moved: &MovedTuple, change: Change) {
+        let Some(elsewhere) = &mut self.elsewhere else { return };
+        if elsewhere.is_away(&View::checked_tuple(&moved.head, &moved.bulk)) {
+            elsewhere.begun.push(moved.clone());
+        } else {
+            self.tell_of(now, moved, change);
+        }
     }
 
     /// Stores one, still hidden.

@@ -222,7 +222,7 @@ impl Space {
         for PutTuple { tuple, bulk, expires_in } in tuples.iter() {
             let expiry = self.expiry(now, expires_in);
             let place = self.add(now, (&tuple, bulk), expiry, account);
-            if self.leaves(now, place, true) {
+            if self.leaves(now, place, Some(Change::Put)) {
                 continue;
             }
             if seeded!(self.config, ReplacementNotOffered) {

@@ -233,7 +233,7 @@ impl Space {
         let is_exhausted = entry.failed >= self.config.max_attempts.max(1);
         if is_exhausted && !self.is_over(ended, place) && !is_dead_letter(&self.stores.view(place)) {
             let letter = self.add_dead_letter(now, place, failure, out);
-            return (!self.leaves(now, letter, true)).then_some(letter);
+            return (!self.leaves(now, letter, Some(Change::Put))).then_some(letter);
         }
         if seeded!(self.config, FailedLeaseGoesToTheEnd) {
             let order = self.order();

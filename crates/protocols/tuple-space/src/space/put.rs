@@ -165,7 +165,7 @@ impl Space {
         for PutTuple { tuple, bulk, expires_in } in tuples.iter() {
             let expiry = self.expiry(now, expires_in);
             let place = self.add(now, (&tuple, bulk), expiry, account);
-            if !self.leaves(now, place, true) {
+            if !self.leaves(now, place, Some(Change::Put)) {
                 put.push_back(place);
             }
         }
@@ -182,7 +182,7 @@ impl Space {
         out: &mut dyn Outbox,
     ) {
         let place = self.add(now, tuple, expiry, account);
-        if !self.leaves(now, place, true) {
+        if !self.leaves(now, place, Some(Change::Put)) {
             self.offer(now, place, out);
         }
     }

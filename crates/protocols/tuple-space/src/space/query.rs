@@ -213,7 +213,7 @@ impl Space {
     }
 
     fn offer_one(&mut self, now: Time, place: Place, put: &mut VecDeque<Place>, out: &mut dyn Outbox) {
-        if self.leaves(now, place, false) {
+        if self.leaves(now, place, Some(Change::Returned)) {
             return;
         }
         let mut from = 0;

@@ -5,6 +5,7 @@
 //! after, as many as have room. A space that nobody watches keeps none, gives out no numbers, and pays a look at one word for each change. Whoever asks for
 //! what is kept no more is told so. (docs/design/0042.)
 
+mod arrivals;
 mod history;
 mod look;
 mod saved;
@@ -13,6 +14,7 @@ use super::{Space, Timer, Unanswered, seeded, stages};
 use crate::codec::{
     Change, EVENTS, EventRows, EventsBody, Layout, More, TOLD, TooOldBody, View, Wait, WatchView,
 };
+pub(crate) use arrivals::Arrival;
 use bytes::Bytes;
 use history::{History, Kept};
 use quintet_contract::limits::MAX_PAYLOAD_BYTES;
@@ -82,6 +84,11 @@ impl Watches {
         Watches { history: History::new(first), watchers: BTreeMap::new() }
     }
 
+    /// Those of one of so many managers, whose numbers are all different.
+    pub(super) fn spread(&mut self, me: u8, stride: u64) {
+        self.history.spread(me, stride);
+    }
+
     #[inline]
     pub(super) fn is_waited_for(&self) -> bool {
         !self.watchers.is_empty()
@@ -118,18 +125,18 @@ impl Watches {
         let cost = 1 + watcher.bytes() / TEMPLATE_BYTES;
         for (number, kept) in self.history.behind(watcher.mark) {
             if *budget == 0 || rows.count == watcher.most {
-                break;
+                return (rows, mark);
             }
             *budget = budget.saturating_sub(cost);
             if template.is_none_or(|template| kept.is_matched_by(&template)) {
                 if !rows.has_room(kept.head.len(), MAX_PAYLOAD_BYTES) {
-                    break;
+                    return (rows, mark);
                 }
                 rows.add(number, kept.age, kept.change, &kept.head, kept.bulk.clone());
             }
             mark = number;
         }
-        (rows, mark)
+        (rows, self.history.number())
     }
 }
 
@@ -137,6 +144,9 @@ impl Space {
     /// Enters a change of a tuple, which is there, among the events, where those are kept.
     #[inline]
     pub(super) fn note(&mut self, now: Time, change: Change, place: Place) {
+        if self.elsewhere.is_some() && self.is_told_elsewhere(change, place) {
+            return;
+        }
         if self.watches.history.is_kept() {
             self.record(now, change, place);
         }
@@ -149,10 +159,18 @@ impl Space {
             return;
         }
         let entry = self.stores.entry(place);
-        let kept = Kept { change, age: entry.order, head: entry.head().into(), bulk: entry.bulk() };
-        let limit = (self.config.max_bytes / HISTORY_SHARE).min(MAX_HISTORY_BYTES);
-        let is_waited_for = self.watches.is_waited_for();
+        self.enter(now, Kept { change, age: entry.order, head: entry.head().into(), bulk: entry.bulk() });
+    }
+
+    /// Adds an event to those that are kept.
+    fn enter(&mut self, now: Time, kept: Kept) {
+        let (limit, is_waited_for) = (self.history_limit(), self.watches.is_waited_for());
         self.watches.history.add(now, kept, limit, is_waited_for);
+    }
+
+    /// How many bytes events may take.
+    fn history_limit(&self) -> u64 {
+        (self.config.max_bytes / HISTORY_SHARE).min(MAX_HISTORY_BYTES)
     }
 
     #[cfg(test)]
@@ -160,7 +178,7 @@ impl Space {
         self.watches.history.is_kept()
     }
 
-    /// Answers a watch or a look. One of several managers knows its own part alone, and refuses both: so it never keeps events.
+    /// Answers a watch or a look. One of several managers knows its own part alone, and so what happens to tuples of one signature.
     pub(super) fn more(
         &mut self,
         now: Time,
@@ -169,8 +187,8 @@ impl Space {
         bulk: &Bytes,
         out: &mut dyn Outbox,
     ) {
-        if self.elsewhere.is_some() {
-            let text = "a space with several managers cannot be watched so far: none of them knows all that happens in it; watch a named space, which one of them keeps, or serve with one manager";
+        if self.elsewhere.is_some() && more.template().is_none() {
+            let text = "a space with several managers is not watched as a whole: none of them knows all that happens in it; watch the tuples of one template, or a named space, which one of them keeps";
             return self.refuse(from, token, Code::BadValue, text.to_owned(), out);
         }
         match more {
@@ -223,7 +241,7 @@ impl Space {
     /// Goes on with a watcher. False: he has to wait, for events or for his link.
     fn answer_watcher(&mut self, watcher: &mut Watcher, budget: &mut u64, out: &mut dyn Outbox) -> bool {
         let Watcher { address, token, .. } = *watcher;
-        let (oldest, newest) = (self.watches.history.oldest(), self.watches.history.number());
+        let (oldest, newest) = (self.oldest_for(watcher.template().as_ref()), self.watches.history.number());
         let is_hidden = seeded!(self.config, MissedEventsNotTold) && watcher.mark < oldest;
         if is_hidden {
             watcher.mark = oldest;
@@ -300,8 +318,8 @@ impl Space {
         }
     }
 
-    /// Answers a watcher who has waited as long as he wanted to: up to his mark there was nothing.
-    pub(super) fn time_out_watcher(&mut self, now: Time, order: u64, out: &mut dyn Outbox) {
+    /// Answers a watcher who does not wait any longer: up to his mark there was nothing.
+    pub(super) fn conclude_watcher(&mut self, now: Time, order: u64, out: &mut dyn Outbox) {
         let Some(watcher) = self.watches.watchers.get(&order) else { return };
         let body = EventsBody { number: watcher.mark, next: None, rows: &EventRows::default() };
         let (address, token) = (watcher.address, watcher.token);

@@ -1,4 +1,4 @@
-//! The pair from C and from C-Linda, beside the same from Rust.
+//! The pair from C and from C-Linda, beside the same from Rust; and what the C-Linda compiler's options save, beside the same without.
 
 use super::super::case::{Beside, Better, Case, Group, Prepare, Round, Unit};
 use super::super::peer::Statistic;
@@ -12,6 +12,10 @@ use std::process::Command;
 /// What measures, below the folder of what was built; from C-Linda.
 const PROGRAM: &str = "c/bench/pair";
 const CLINDA: &str = "c/bench/pair-clinda";
+/// Steps of C-Linda, as they are written, and as the compiler makes them with `-fhoist` and with `-ffuse`.
+const STEPS: &str = "c/bench/steps";
+const HOISTED: &str = "c/bench/steps-hoist";
+const FUSED: &str = "c/bench/steps-fuse";
 /// What C may take, in times of what Rust takes: a handle is made for each tuple that is taken; and C-Linda, which adds to
 /// a tuple what varies, each time.
 const GOAL: f64 = 1.1;
@@ -22,52 +26,48 @@ pub(super) fn cases() -> Vec<Case> {
             .beside(Beside::Itself { name: "rust", prepare: rust })
             .goal(GOAL)
     };
-    let clinda: (Prepare, Prepare) = (clinda_in_process, clinda_in_shared_memory);
+    let steps = |name, ours: Prepare, plain: Prepare| {
+        Case::new(Group::Space, name, Unit::Nanoseconds, Better::Lower, ours)
+            .beside(Beside::Itself { name: "as written", prepare: plain })
+            .under(WAITING, PLACEMENT)
+    };
     vec![
-        pair("c-pair-inprocess", in_process, small_in_process),
-        pair("c-pair-shm", in_shared_memory, small_in_shared_memory).under(WAITING, PLACEMENT),
-        pair("pair-clinda-inprocess", clinda.0, small_in_process),
-        pair("pair-clinda-shm", clinda.1, small_in_shared_memory).under(WAITING, PLACEMENT),
+        pair("c-pair-inprocess", || in_process(PROGRAM), small_in_process),
+        pair("c-pair-shm", || served(PROGRAM, &[]), small_in_shared_memory).under(WAITING, PLACEMENT),
+        pair("pair-clinda-inprocess", || in_process(CLINDA), small_in_process),
+        pair("pair-clinda-shm", || served(CLINDA, &[]), small_in_shared_memory).under(WAITING, PLACEMENT),
+        steps("farm-clinda-hoist-shm", || served(HOISTED, &["farm"]), || served(STEPS, &["farm"])),
+        steps("reads-clinda-hoist-shm", || served(HOISTED, &["reads"]), || served(STEPS, &["reads"])),
+        steps("token-clinda-fuse-shm", || served(FUSED, &["token"]), || served(STEPS, &["token"])),
     ]
 }
 
-/// A name and 64 bytes, each out and take awaited: 20,000 pairs a round, their median in nanoseconds.
-fn in_process() -> Result<Round, Error> {
-    Ok(Box::new(|| round(PROGRAM, None)))
+/// A program whose space is in its own process: 20,000 pairs or steps a round, their median in nanoseconds.
+fn in_process(program: &'static str) -> Result<Round, Error> {
+    Ok(Box::new(move || round(program, &[], None)))
 }
 
-/// The same, the space in another process.
-fn in_shared_memory() -> Result<Round, Error> {
+/// The same over shared memory, told which steps.
+fn served(program: &'static str, which: &'static [&str]) -> Result<Round, Error> {
     let served = Served::start()?;
     let address = served.address().to_string();
-    Ok(served.rounds(move || round(PROGRAM, Some(&address))))
-}
-
-/// The same from C-Linda, in process.
-fn clinda_in_process() -> Result<Round, Error> {
-    Ok(Box::new(|| round(CLINDA, None)))
-}
-
-/// The same, the space in another process.
-fn clinda_in_shared_memory() -> Result<Round, Error> {
-    let served = Served::start()?;
-    let address = served.address().to_string();
-    Ok(served.rounds(move || round(CLINDA, Some(&address))))
+    Ok(served.rounds(move || round(program, which, Some(&address))))
 }
 
 /// Runs the program, which stays on the processor of whoever starts it.
-fn round(program: &str, address: Option<&str>) -> Result<f64, Error> {
+fn round(program: &str, which: &[&str], address: Option<&str>) -> Result<f64, Error> {
     let built = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
     let program = built.join(program);
     let failed = |why: String| Error::new(Code::Resource, format!("{}: {why}", program.display()));
     let mut command = Command::new(&program);
+    command.args(which);
     // Where there is none, the space is in the program's own process.
     command.env_remove("QUINTET_SPACE");
     if let Some(address) = address {
         command.env("QUINTET_SPACE", address).args(["--address", address]);
     }
     let output = command.output().map_err(|_| {
-        failed("not here; start this in the repository's root, after `make -C bindings/c bench-clinda`, which makes both".to_owned())
+        failed("not here; start this in the repository's root, after `make -C bindings/c bench-clinda`, which makes all of them".to_owned())
     })?;
     if !output.status.success() {
         return Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()));

@@ -1,7 +1,7 @@
 //! The command line of a C compiler, as far as it is understood here; the rest is handed on.
 
 use quintet::{Code, Error};
-use quintet_clinda::Hoist;
+use quintet_clinda::{Hoist, Optimisations};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -54,6 +54,8 @@ pub(super) struct Options {
     pub(super) link: Vec<OsString>,
     /// Whether operations are begun earlier than they are written.
     pub(super) hoists: bool,
+    /// Whether an `in` and the `out`s behind it are one request where they can be.
+    pub(super) fuses: bool,
     pub(super) analysis: bool,
     pub(super) json: bool,
 }
@@ -121,6 +123,7 @@ impl Options {
             compile: Vec::new(),
             link: Vec::new(),
             hoists: false,
+            fuses: false,
             analysis: false,
             json: false,
         };
@@ -151,6 +154,8 @@ impl Options {
             "--emit-c" => self.stage = Stage::EmitC,
             "-fhoist" => self.hoists = true,
             "-fno-hoist" | "--no-hoist" => self.hoists = false,
+            "-ffuse" => self.fuses = true,
+            "-fno-fuse" | "--no-fuse" => self.fuses = false,
             "--analysis" => self.analysis = true,
             "--json" => self.json = true,
             "-x" => check_language(&value()?.to_string_lossy())?,
@@ -247,8 +252,13 @@ impl Options {
         self.dependencies.iter().any(|option| option.to_string_lossy().starts_with(name))
     }
 
+    /// What the written C does otherwise than the sources say, where nobody can tell.
+    pub(super) fn optimisations(&self) -> Optimisations {
+        Optimisations { hoist: self.hoist(), fuses: self.fuses }
+    }
+
     /// What is begun early: reads only where all sources of a program are there, as another one may take what they find.
-    pub(super) fn hoist(&self) -> Hoist {
+    fn hoist(&self) -> Hoist {
         match (self.hoists, self.is_whole()) {
             (false, _) => Hoist::Nothing,
             (true, false) => Hoist::Puts,
@@ -326,7 +336,14 @@ mod tests {
         assert_eq!([hoist("-fhoist a.cl b.cl"), hoist("-fhoist --check a.cl")], [Hoist::PutsAndReads; 2]);
         let parts = ["-fhoist -c a.cl", "-fhoist a.cl b.o", "-fhoist --emit-c a.cl"];
         assert_eq!(parts.map(hoist), [Hoist::Puts; 3]);
-        assert_eq!(parse("-fhoist -fPIC a.cl").unwrap().compile, ["-fPIC"]);
+        assert_eq!(parse("-fhoist -ffuse -fPIC a.cl").unwrap().compile, ["-fPIC"]);
+    }
+
+    #[test]
+    fn takes_and_puts_are_fused_if_that_is_asked_for() {
+        let fuses = |line: &str| parse(line).unwrap().optimisations().fuses;
+        assert!(fuses("-ffuse -c a.cl") && fuses("-fno-fuse -ffuse a.cl"));
+        assert!(!fuses("-fhoist a.cl") && !fuses("-ffuse --no-fuse a.cl"));
     }
 
     #[test]

@@ -6,23 +6,30 @@ use quintet_testbed::TempDir;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The program of a source with this option.
-fn with(folder: &TempDir, source: &Path, option: &str) -> PathBuf {
-    let name = format!("{}{option}", source.file_stem().unwrap().to_string_lossy());
+const BOTH: [&[&str]; 2] = [&["-fhoist"], &["-fno-hoist"]];
+
+/// The program of a source with these options.
+pub(super) fn with(folder: &TempDir, source: &Path, options: &[&str]) -> PathBuf {
+    let name = format!("{}{}", source.file_stem().unwrap().to_string_lossy(), options.concat());
     let built = folder.join(name);
-    let words = ["clc", "-Wall", "-Wextra", "-Werror", option, text(source), "-o", text(&built)];
-    assert_eq!(clc(words), (0, String::new()));
+    let words = [&["clc", "-Wall", "-Wextra", "-Werror"], options, &[text(source), "-o", text(&built)]];
+    assert_eq!(clc(words.concat()), (0, String::new()));
     built
 }
 
-/// What both say: in any order, as evals say it at the same time.
-fn say_the_same(folder: &TempDir, source: &Path, arguments: &[&str]) -> Vec<String> {
-    let said = ["-fhoist", "-fno-hoist"].map(|option| {
-        let built = with(folder, source, option);
+/// What a program says with the one options and with the others: in any order, as evals say it at the same time.
+pub(super) fn say_the_same(
+    folder: &TempDir,
+    source: &Path,
+    arguments: &[&str],
+    options: [&[&str]; 2],
+) -> Vec<String> {
+    let said = options.map(|options| {
+        let built = with(folder, source, options);
         let (code, said) = alone(&built, arguments);
         let (other_code, other) =
             result(start([&["run", "-n", "3", text(&built)][..], arguments].concat(), &[]));
-        assert_eq!((code, other_code), (0, 0), "{option}: {said}\n{other}");
+        assert_eq!((code, other_code), (0, 0), "{options:?}: {said}\n{other}");
         let sorted = |said: &str| {
             let mut lines: Vec<String> = said.lines().map(str::to_owned).collect();
             lines.iter_mut().for_each(|line| {
@@ -45,7 +52,7 @@ fn say_the_same(folder: &TempDir, source: &Path, arguments: &[&str]) -> Vec<Stri
 fn the_papers_matrix_program_says_the_same() {
     let folder = TempDir::new().unwrap();
     let jmatrix = root().join("examples/clinda/jmatrix.cl");
-    let said = say_the_same(&folder, &jmatrix, &["10", "3"]);
+    let said = say_the_same(&folder, &jmatrix, &["10", "3"], BOTH);
     check_product(&said.join("\n"), 10);
     let (code, c) = clc(["clc", "--emit-c", "-fhoist", text(&jmatrix), "-o", text(&folder.join("j.c"))]);
     assert_eq!((code, c.as_str()), (0, ""));
@@ -109,7 +116,7 @@ fn what_was_put_is_there_for_whatever_comes_behind_it() {
     let folder = TempDir::new().unwrap();
     let source = folder.join("order.cl");
     fs::write(&source, ORDER).unwrap();
-    assert_eq!(say_the_same(&folder, &source, &[]), ["20100 after 200"]);
+    assert_eq!(say_the_same(&folder, &source, &[], BOTH), ["20100 after 200"]);
     assert!(!packages().is_empty());
 }
 
@@ -119,7 +126,7 @@ fn a_put_that_fails_names_its_line_though_it_is_found_later() {
     let source = folder.join("large.cl");
     let text_of = "#include <stdlib.h>\nstatic char much[1 << 20];\nvoid real_main(void)\n{\n    int n;\n    out(\"much\", much:);\n    out(\"n\", 1);\n    in(\"n\", ?n);\n    if (n == 2) in(\"much\", ?much:);\n}\n";
     fs::write(&source, text_of).unwrap();
-    let built = with(&folder, &source, "-fhoist");
+    let built = with(&folder, &source, &["-fhoist"]);
     let socket = folder.join("space");
     let space = quintet::SpaceConfig { max_bytes: 4096, ..quintet::SpaceConfig::default() };
     let config = quintet::ServeConfig { space, ..quintet::ServeConfig::default() };

@@ -6,7 +6,7 @@ use crate::Signature;
 use crate::codec::{
     Class, DONE, ERROR, MIGRATE, Migrate, MovedTuple, ROUTE, Relocation, Route, TRANSFER, Transfer, View,
 };
-use crate::space::Leaving;
+use crate::space::{Arrival, Leaving};
 use bytes::Bytes;
 use quintet_contract::{Address, Frame, Outbox, OwnedFrame, Time, Token};
 use quintet_wire::{Decode, Reader, encode_to_vec};
@@ -28,6 +28,9 @@ pub(super) struct Incoming {
     put: Vec<(MovedTuple, Option<u64>)>,
     /// The same from other managers.
     sent: Vec<(u8, OwnedFrame)>,
+    /// What has happened to its tuples, as the other managers had kept it, and how much each had, this one included.
+    events: Vec<MovedTuple>,
+    arrival: Arrival,
 }
 
 /// What was asked of another manager.
@@ -124,14 +127,24 @@ impl Manager {
     ) {
         let Migrate { epoch, relocation } = migrate;
         let (signature, key) = (relocation.signature().clone(), relocation.key());
-        let others: BTreeSet<u8> = self.others().collect();
+        let (me, from) = (self.me, self.others().collect());
+        let before = self.placement().of_signature(&signature);
+        let space = self.spaces.unnamed_mut();
+        let kept = BTreeMap::from([(me, space.events_kept_of(&signature, key))]);
+        let (arrival, events) = (Arrival { before, kept }, Vec::new());
         self.placement().change(epoch, &relocation);
-        let incoming = Incoming { key, from: others, told, put: Vec::new(), sent: Vec::new() };
+        let incoming = Incoming { key, from, told, put: Vec::new(), sent: Vec::new(), events, arrival };
         self.incoming.insert(signature.clone(), incoming);
         let space = self.spaces.unnamed_mut();
         space.set_incoming(&signature, Some(key));
         space.send_waiters_away(&signature.0, key, out);
+        space.send_watchers_away(now, &signature.0, key, out);
+        let events = space.take_events_away(&signature.0);
         let moved = space.take_away_moved(now, &signature.0);
+        // They come before what ends the signature.
+        for (manager, events) in self.by_home(events) {
+            self.send_tuples(manager, events, None, None, out);
+        }
         let mut to_each = self.by_home(moved);
         for manager in self.others() {
             let tuples = to_each.remove(&manager).unwrap_or_default();
@@ -170,18 +183,23 @@ impl Manager {
         out: &mut dyn Outbox,
     ) -> usize {
         self.counts.tuples_sent += tuples.len() as u64;
-        let (epoch, next_age) = (self.placement().epoch, self.spaces.unnamed_mut().next_age());
+        let (epoch, space) = (self.placement().epoch, self.spaces.unnamed());
+        let (next_age, number) = (space.next_age(), space.event_number());
+        let ends = ends.map(|signature| {
+            let kept = self.incoming.get(signature).and_then(|incoming| incoming.arrival.kept.get(&self.me));
+            (signature.clone(), kept.cloned().flatten())
+        });
         let chunks = chunks(tuples, ends.is_some());
-        let (number, mut left) = (chunks.len(), chunks.len());
+        let (count, mut left) = (chunks.len(), chunks.len());
         for tuples in chunks {
             left -= 1;
-            let ends = ends.filter(|_| left == 0).cloned();
-            let transfer = Transfer { epoch, next_age, ends, tuples };
+            let ends = ends.clone().filter(|_| left == 0);
+            let transfer = Transfer { epoch, next_age, number, ends, tuples };
             let (body, bulk) = transfer.to_parts().expect("a chunk is short, and so is a stored tuple");
             let token = self.ask(Sent::Transfer(batch));
             self.tell(manager, OwnedFrame { kind: TRANSFER, token, body: body.into(), bulk }, out);
         }
-        number
+        count
     }
 
     /// Tuples come from another manager. Where that is ahead they wait until this one has heard why.
@@ -189,6 +207,9 @@ impl Manager {
         let Ok(transfer) = Transfer::decode(frame.body, frame.bulk) else { return };
         if transfer.epoch > self.placement().epoch {
             return self.early.push((from, frame.to_owned()));
+        }
+        if transfer.tuples.first().is_some_and(|first| first.number > 0) {
+            return self.keep_events(from, frame.token, transfer.tuples, out);
         }
         // What is put or returns is there when all of its signature is: before, another manager may still answer as if it were alone.
         let of_change = transfer.ends.is_some();
@@ -200,14 +221,26 @@ impl Manager {
         }
         self.counts.tuples_adopted += transfer.tuples.len() as u64;
         self.spaces.unnamed_mut().pass_age(transfer.next_age);
+        self.spaces.unnamed_mut().pass_event_number(transfer.number);
         self.spaces.unnamed_mut().adopt(now, &transfer.tuples, out);
         self.acknowledge(from, frame.token, out);
-        if let Some(signature) = transfer.ends {
-            self.incoming.get_mut(&signature).into_iter().for_each(|incoming| {
+        if let Some((signature, kept)) = transfer.ends {
+            if let Some(incoming) = self.incoming.get_mut(&signature) {
                 incoming.from.remove(&from);
-            });
+                incoming.arrival.kept.insert(from, kept);
+            }
             self.finish_incoming(now, &signature, out);
         }
+    }
+
+    /// What has happened to tuples of a signature that moves, until all of it has come.
+    fn keep_events(&mut self, from: u8, token: Token, events: Vec<MovedTuple>, out: &mut dyn Outbox) {
+        for event in events {
+            if let Some(incoming) = self.incoming_with(&View::checked_tuple(&event.head, &event.bulk)) {
+                incoming.events.push(event);
+            }
+        }
+        self.acknowledge(from, token, out);
     }
 
     /// What a tuple or a template is among that has not all come.
@@ -229,8 +262,10 @@ impl Manager {
         if self.incoming.get(signature).is_none_or(|incoming| !incoming.from.is_empty()) {
             return;
         }
-        let Some(Incoming { told, put, sent, .. }) = self.incoming.remove(signature) else { return };
+        let Some(incoming) = self.incoming.remove(signature) else { return };
+        let Incoming { key, told, put, sent, events, arrival, .. } = incoming;
         self.spaces.unnamed_mut().set_incoming(signature, None);
+        self.spaces.unnamed_mut().events_have_come(now, (signature, key), arrival, events);
         self.spaces.unnamed_mut().adopt(now, put.iter().map(|(tuple, _)| tuple), out);
         put.into_iter().filter_map(|(_, batch)| batch).for_each(|batch| self.has_come(batch, out));
         for (from, frame) in sent {

@@ -1,7 +1,7 @@
 //! What is asked again has less time left.
 
 use super::Item;
-use crate::codec::{ACK, COMMIT, FURTHER, FurtherOperation, OUT, READ, TAKE, Uses};
+use crate::codec::{ACK, COMMIT, FURTHER, FurtherOperation, MORE, OUT, READ, TAKE, Uses};
 use quintet_contract::Time;
 
 /// Where the span of a request lies that says how long it waits; none if it waits without end, or does not wait.
@@ -9,6 +9,8 @@ fn span_at(kind: quintet_contract::Kind, body: &[u8]) -> Option<usize> {
     let at = match kind {
         TAKE | READ if body.get(8).is_some_and(|how| how & 0xf == 1) => 9,
         FURTHER if may_wait(body) && body.get(9).is_some_and(|how| how & 0xf == 1) => 10,
+        // A watch, behind its number and how many events it wants.
+        MORE if body.get(8) == Some(&0) && body.get(21) == Some(&1) => 22,
         OUT => 8,
         ACK => 16,
         COMMIT => 8 + Uses::len_in(body)?,
@@ -59,6 +61,25 @@ mod tests {
         spend(&mut item, Time(1) + Span::from_millis(4));
         let at = span_at(COMMIT, &item.frame.body).expect("it waits for a while");
         assert_eq!(item.frame.body[at..at + 8], Span::from_millis(5).0.to_le_bytes());
+    }
+
+    #[test]
+    fn a_watch_that_is_asked_again_has_less_time_left_and_a_look_has_none() {
+        let template = crate::template![?i64];
+        let (most, template) = (1, Some(&template));
+        let frame_of = |request: crate::Request<'_>| {
+            let mut out = Effects::default();
+            request.send(&mut out, Address::new(1, 16), Token(1), Token(1)).expect("it is small");
+            out.frames().pop().expect("it was sent").1
+        };
+        let wait = crate::Wait::For(Span::from_millis(9));
+        let frame = frame_of(crate::Request::Watch { since: Some(7), most, wait, template });
+        let mut item = Item { number: 1, frame, since: Some(Time(1)) };
+        spend(&mut item, Time(1) + Span::from_millis(4));
+        let at = span_at(MORE, &item.frame.body).expect("it waits for a while");
+        assert_eq!(item.frame.body[at..at + 8], Span::from_millis(5).0.to_le_bytes());
+        let look = frame_of(crate::Request::Look { from: 1 << 40 | 1, most, template });
+        assert_eq!(span_at(MORE, &look.body), None);
     }
 
     #[test]

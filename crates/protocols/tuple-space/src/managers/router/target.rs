@@ -112,9 +112,11 @@ impl Router {
                 Target::All(Merge::new(self.numbers(), sum), frame.kind, bodies)
             }
             RequestView::List(_) => self.list(frame),
-            // One of several says that it cannot be watched, or be one of two spaces.
+            // One of several says that it cannot be watched as a whole, or be one of two spaces.
+            RequestView::More(more) => {
+                more.template().map_or(Target::One(0, None), |template| of_template(placement, template))
+            }
             RequestView::Further(Further::CollectInto(_))
-            | RequestView::More(_)
             | RequestView::Grant(_)
             | RequestView::Cancel
             | RequestView::Return

@@ -1,7 +1,7 @@
 //! Single rules, each seen by a client.
 
 use super::network::{Network, SEED, config, is_manager};
-use crate::codec::{Route, View};
+use crate::codec::{MANAGERS_BEHAVIOUR, Route, View};
 use crate::{
     Answer, Manager, ManagersNews, Refusal, Request, SpaceConfig, SpacesConfig, Wait, template, tuple,
 };
@@ -59,7 +59,7 @@ fn managers_and_programs_of_another_version_are_refused_when_they_meet() {
         Some(Answer::Error(Refusal { code, text })) if text.contains("version") => Some(code),
         other => panic!("it is refused: {other:?}"),
     };
-    for behaviour in [0, 2] {
+    for behaviour in [0, MANAGERS_BEHAVIOUR - 1, MANAGERS_BEHAVIOUR + 1] {
         let asked = network.ask_directory(0, &Route::Ask { behaviour });
         network.settle(&mut Random::new(1, 1));
         assert_eq!(code(network.take_answer(0, asked)), Some(Code::VersionMismatch));
@@ -246,18 +246,6 @@ fn a_manager_that_is_gone_ends_every_request_and_is_named() {
     assert!(refusal.code == Code::PeerDied && refusal.text.contains("manager 2 of the 3"), "{refusal}");
     let later = network.call(0, &Request::Status);
     assert!(matches!(later, Some(Answer::Error(refusal)) if refusal.code == Code::PeerDied));
-}
-
-#[test]
-fn several_managers_refuse_to_be_watched_and_say_why() {
-    let mut network = network(1);
-    out(&mut network, tuple!["task", 1i64]);
-    let watch = Request::Watch { since: None, most: 1, wait: Wait::AtOnce, template: None };
-    for request in [watch, Request::Look { from: 0, most: 1, template: None }] {
-        let Some(Answer::Error(refusal)) = network.call(0, &request) else { panic!("it is refused") };
-        assert_eq!(refusal.code, Code::BadValue);
-        assert!(refusal.text.contains("several managers cannot be watched"), "{}", refusal.text);
-    }
 }
 
 #[test]

@@ -182,6 +182,8 @@ fn one_whose_time_has_come_on_its_way_from_another_manager_is_given_to_nobody() 
             failed: 0,
             is_reserve: false,
             expires_in: Some(expires_in),
+            change: Some(Change::Put),
+            number: 0,
             head: head.into(),
             bulk,
         }

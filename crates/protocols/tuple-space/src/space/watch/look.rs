@@ -19,7 +19,10 @@ impl Space {
         look: &LookView<'_>,
         out: &mut dyn Outbox,
     ) {
-        let (rows, next, looked_at) = self.look_from(look);
+        let (rows, next, looked_at) = match &self.elsewhere {
+            Some(_) => self.look_here(look),
+            None => self.look_from(look),
+        };
         out.work(stages::MATCH, looked_at + 1);
         let number = self.watches.history.number();
         let body = EventsBody { number, next, rows: &rows };
@@ -38,6 +41,21 @@ impl Space {
             }
             Ok(()) | Err(SendError::Unreachable) => {}
         }
+    }
+
+    /// The same at one of several managers, which has the tuples of one signature: a page says when these have moved last, and where they have moved since
+    /// the pages begin anew.
+    fn look_here(&mut self, look: &LookView<'_>) -> (EventRows, Option<u64>, u32) {
+        let nothing = (EventRows::default(), None, 0);
+        let Some(template) = look.template else { return nothing };
+        let Some(store) = self.stores.find(template.signature()) else { return nothing };
+        let moved = self.moved_at(template.signature()) & u64::from(u32::MAX);
+        let asked = Place::of_number(look.from);
+        let entry = if u64::from(asked.store) == moved { asked.entry } else { 0 };
+        let from = Place { store, entry }.number();
+        let (rows, next, looked_at) = self.look_from(&LookView { from, ..*look });
+        let next = next.map(Place::of_number).filter(|next| next.store == store);
+        (rows, next.map(|next| moved << 32 | u64::from(next.entry)), looked_at)
     }
 
     /// The tuples from there on, where the next page begins, and at how many it has looked.

@@ -47,10 +47,11 @@ impl History {
     fn save(&self, bytes: &mut Vec<u8>) {
         bytes.u64(self.number());
         bytes.u8(self.is_kept().into());
-        let Some(Events { list, bytes: _, until }) = self.kept() else { return };
+        // One manager's numbers leave none out, and nothing arrives from others.
+        let Some(Events { list, bytes: _, until, oldest: _, arrivals: _ }) = self.kept() else { return };
         bytes.u64(until.0);
         bytes.u64(list.len() as u64);
-        for Kept { change, age, head, bulk } in list {
+        for (_, Kept { change, age, head, bulk }) in list {
             bytes.u8(*change as u8);
             bytes.u64(*age);
             bytes.counted(head);
@@ -63,20 +64,20 @@ impl History {
         if !reader.flag("whether events are kept")? {
             return Ok(History::of(number, None));
         }
-        let mut events = Events { until: Time(reader.u64()?), ..Events::default() };
-        let count = reader.u64()?;
+        let (until, count) = (Time(reader.u64()?), reader.u64()?);
         // Numbers go on for longer than anybody counts.
         if count > number || number > u64::MAX >> 1 {
             return Err(reader.invalid("number of events", count, 8));
         }
-        for _ in 0..count {
+        let mut events = Events { until, oldest: number - count, ..Events::default() };
+        for number in number - count + 1..=number {
             let change = reader.u8()?;
             let change = Change::of_number(change).ok_or_else(|| reader.invalid("change", change, 1))?;
             let age = reader.u64()?;
             let head = reader.counted("head", MAX_PAYLOAD_BYTES)?;
             let bulk = Bytes::copy_from_slice(reader.counted("bulk", MAX_BULK_BYTES)?);
             View::tuple(head, &bulk)?;
-            events.push(Kept { change, age, head: head.into(), bulk });
+            events.push(number, Kept { change, age, head: head.into(), bulk });
         }
         Ok(History::of(number, Some(events)))
     }

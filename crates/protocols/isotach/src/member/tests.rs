@@ -44,12 +44,16 @@ fn frames(member: &mut Member, from: Address, kind: Kind, body: &[u8]) -> Vec<(A
     give(member, Input::Frame(from, Frame::new(kind, token, body))).0
 }
 
-/// A message to each of these, and the end of the burst.
-fn submit(member: &mut Member, to: &[u16]) -> Vec<(Address, OwnedFrame)> {
+/// An isochron with a message to each of these.
+fn messages(to: &[u16]) -> Vec<u8> {
     let send = |to: &u16| Operation::Send { to: NodeId(*to), handler: 7, bytes: Bytes::from_static(b"x") };
-    let body = encode_to_vec(&Isochron { operations: to.iter().map(send).collect() });
+    encode_to_vec(&Isochron { operations: to.iter().map(send).collect() })
+}
+
+/// The same submitted, and the end of the burst.
+fn submit(member: &mut Member, to: &[u16]) -> Vec<(Address, OwnedFrame)> {
     let callers = Address { node: member.me, port: PORT_CALLERS };
-    let mut said = frames(member, callers, SUBMIT, &body);
+    let mut said = frames(member, callers, SUBMIT, &messages(to));
     said.extend(give(member, Input::Wake).0);
     said
 }
@@ -161,8 +165,9 @@ fn who_is_gone_is_gone_for_both_and_the_lowest_of_the_others_keeps_the_pulse() {
 fn pulses_and_markers_are_counted_and_how_far_apart_they_are() {
     let mut member = member(0);
     for at in [10, 30, 70] {
-        submit(&mut member, &[1]);
-        member.handle(Time(at), Input::Wake, &mut Effects::default());
+        let (mut out, body) = (Effects::default(), messages(&[1]));
+        let asked = Input::Frame(callers(0), Frame::new(SUBMIT, Token(at), &body));
+        [asked, Input::Wake].into_iter().for_each(|input| member.handle(Time(at), input, &mut out));
     }
     frames(&mut member, callers(0), SUBMIT, b"no isochron");
     let counters = member.counters();

@@ -231,16 +231,6 @@ impl Node {
         core::mem::take(&mut self.witness)
     }
 
-    /// From now on [`take_performed`](Node::take_performed) is asked after each input.
-    pub fn keep_performed(&mut self) {
-        self.performed.get_or_insert_default();
-    }
-
-    /// Takes what it performed since this was asked last, in the one order: empty unless it [keeps](Node::keep_performed) that.
-    pub fn take_performed(&mut self) -> Vec<Performed> {
-        self.performed.as_mut().map_or_else(Vec::new, core::mem::take)
-    }
-
     /// The token manager of a node's switch.
     ///
     /// # Panics

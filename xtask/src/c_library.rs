@@ -51,6 +51,7 @@ const AREAS: [Area; 18] = [
             "isonet/plain",
             "isonet/views",
             "isonet/coming_back",
+            "isonet/counters",
         ],
     },
     Area { page: "quintet_isochron", sources: &["isochron"] },

@@ -737,6 +737,96 @@ typedef struct {
 } quintet_lost;
 
 /**
+ * What a member of an isonet has counted since it has joined.
+ */
+typedef struct {
+    /**
+     * Isochrons that its program has begun, and that were taken.
+     */
+    uint64_t begun;
+    /**
+     * Of these, those that all their receivers have executed.
+     */
+    uint64_t executed;
+    /**
+     * Of these, those that were not executed as far as it is known here, as a view or this member has ended.
+     */
+    uint64_t lost;
+    /**
+     * Of these, those of this member alone: no other one heard of them.
+     */
+    uint64_t local;
+    /**
+     * Operations of those that were begun.
+     */
+    uint64_t operations;
+    /**
+     * Isochrons of its program that were not taken: with what cannot be, or one too many.
+     */
+    uint64_t refused;
+    /**
+     * Parts of isochrons, its own as well, that this member has executed.
+     */
+    uint64_t parts;
+    /**
+     * Parts of others whose pulse was over when they came: they waited for nothing but what is before them.
+     */
+    uint64_t parts_at_once;
+    /**
+     * Parts of others that waited for the end of their pulse.
+     */
+    uint64_t parts_waited;
+    /**
+     * Frames of another view that were not taken.
+     */
+    uint64_t fenced;
+    /**
+     * Isochrons that got their place here: of the member that keeps the pulse, all that are not one member's alone. So are those that follow.
+     */
+    uint64_t stamped;
+    /**
+     * Pulses that have ended here.
+     */
+    uint64_t pulses;
+    /**
+     * Tokens to other switches: none where there is one.
+     */
+    uint64_t tokens;
+    /**
+     * Markers: isochrons that members were told to execute, once for each member.
+     */
+    uint64_t markers;
+    /**
+     * Frames in which they went.
+     */
+    uint64_t marker_frames;
+    /**
+     * Pulses that have ended behind another one of their view: the times that follow are from the one before to each of them, rest included, in nanoseconds, and 0 where there were none.
+     */
+    uint64_t pulse_intervals;
+    /**
+     * The shortest.
+     */
+    uint64_t pulse_interval_shortest_ns;
+    /**
+     * So long were half of them at most; an eighth too long, or less.
+     */
+    uint64_t pulse_interval_median_ns;
+    /**
+     * So long were 99 of 100 at most, likewise.
+     */
+    uint64_t pulse_interval_p99_ns;
+    /**
+     * The longest.
+     */
+    uint64_t pulse_interval_longest_ns;
+    /**
+     * Zero; later versions may have more numbers.
+     */
+    uint64_t reserved[12];
+} quintet_counters;
+
+/**
  * What a space is served with. All zero: a volatile space with one manager and the default limits.
  */
 typedef struct {
@@ -2386,6 +2476,14 @@ quintet_status quintet_isonet_set_listen(quintet_isonet *isonet,
                                          const char *address);
 
 /**
+ * Has this member look, whenever something has come, whether what is always so of it is so: a defect of this library, or of the memory, ends it then, and whatever is asked of it next fails with
+ * `QUINTET_MISMATCH`, whose text says what is not so. It looks at all that waits in it, so that it is slower the more that is.
+ *
+ * Fails with `QUINTET_BAD_VALUE` once it has joined.
+ */
+quintet_status quintet_isonet_check_invariants(quintet_isonet *isonet);
+
+/**
  * Has `quintet_isonet_next` tell of each view that begins after the first: `QUINTET_ISONET_VIEW`, between what was executed before it and what is executed in it.
  *
  * Fails with `QUINTET_BAD_VALUE` once it has joined.
@@ -2521,6 +2619,13 @@ quintet_status quintet_isonet_rejoin(quintet_isonet *isonet,
 quintet_status quintet_isonet_give_state(quintet_isonet *isonet,
                                          const void *data,
                                          size_t length);
+
+/**
+ * What this member has counted since it has joined; once it has ended, until then: see `quintet_counters`.
+ *
+ * Fails with `QUINTET_BAD_VALUE` before it has joined.
+ */
+quintet_status quintet_isonet_counters(quintet_isonet *isonet, quintet_counters *counters);
 
 /**
  * Begins to put one together. To be freed with `quintet_isochron_free`.

@@ -63,6 +63,7 @@ use std::time::{Duration, Instant};
 use views::News;
 
 pub mod coming_back;
+pub mod counters;
 mod inbox;
 pub mod plain;
 pub mod saying;
@@ -109,6 +110,7 @@ struct Said {
     silence_limit: Option<Duration>,
     is_rejoinable: bool,
     shares_state: bool,
+    checks_invariants: bool,
 }
 
 /// What `quintet_isonet_next` gives.
@@ -432,6 +434,9 @@ impl Member {
         if said.tells_views {
             let inbox = Arc::clone(&self.inbox);
             builder = builder.on_view(move |view| inbox.put_view(view));
+        }
+        if said.checks_invariants {
+            builder = builder.check_invariants();
         }
         if said.is_rejoinable {
             builder = builder.rejoinable();

@@ -33,6 +33,7 @@ static void join(struct member *member, uint32_t silence_ms) {
     REFUSED("no kind of link", quintet_isonet_set_listen(member->isonet, "nowhere:at all"));
     OK(quintet_isonet_set_listen(member->isonet, "tcp:127.0.0.1:0"));
     OK(quintet_isonet_tell_views(member->isonet));
+    OK(quintet_isonet_check_invariants(member->isonet));
     OK(quintet_isonet_join(member->isonet, LONG_MS));
     COMES_TO(QUINTET_BAD_VALUE, quintet_isonet_set_agreed(member->isonet));
 }
@@ -244,11 +245,13 @@ static void see_values(struct member *member) {
     quintet_isonet_message message;
     quintet_isochron *isochron;
     quintet_place place, next;
+    quintet_counters counters, last;
     OK(quintet_isonet_new(member->lab, "values", &isonet));
     OK(quintet_isonet_set_member(isonet, (uint16_t)member->number, MEMBERS));
     OK(quintet_isonet_add_variable(isonet, X, 1));
     OK(quintet_isonet_add_handler(isonet, NOTE));
     OK(quintet_isonet_tell_values(isonet));
+    COMES_TO(QUINTET_BAD_VALUE, quintet_isonet_counters(isonet, &counters));
     OK(quintet_isonet_join(isonet, LONG_MS));
     wait_for_all();
     OK(quintet_isochron_new(isonet, &isochron));
@@ -269,7 +272,15 @@ static void see_values(struct member *member) {
         CHECK(message.kind == QUINTET_ISONET_MESSAGE && message.handler == NOTE && *(const char *)message.data == 'a' + message.sender);
         CHECK(!is_before(place, next) && !is_before(next, place));
     }
+    wait_for_all();
+    OK(quintet_isonet_counters(isonet, &counters));
+    CHECK(counters.begun == 1 && counters.executed == 1 && counters.operations == ROUNDS * (1 + MEMBERS) && counters.refused == 0);
+    CHECK(counters.parts == MEMBERS && counters.parts_at_once + counters.parts_waited == MEMBERS - 1);
+    if (member->number == 0) CHECK(counters.stamped == MEMBERS && counters.markers == MEMBERS * MEMBERS && counters.pulse_intervals == counters.pulses - 1);
+    CHECK(counters.pulse_interval_shortest_ns <= counters.pulse_interval_median_ns && counters.pulse_interval_p99_ns <= counters.pulse_interval_longest_ns);
     OK(quintet_isonet_close(isonet));
+    OK(quintet_isonet_counters(isonet, &last));
+    CHECK(memcmp(&last, &counters, sizeof last) == 0);
     quintet_isonet_free(isonet);
 }
 

@@ -4,13 +4,14 @@ use crate::connection::{Connection, in_a_thread, limit, wait_with_signals};
 use crate::error::raise;
 use crate::fork::Maker;
 use crate::isochron::{Isochrons, waits_in_a_handler};
+use crate::isonet_counters::from_counters;
 use crate::isonet_events::{Events, Next};
 use crate::lab::address_to_serve;
 use crate::pending::calling;
 use crate::witness::Witness;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
-use quintet::isotach::{Isonet as Shared, Operation, Testimony, View, Witnessed};
+use quintet::isotach::{Counters, Isonet as Shared, Operation, Testimony, View, Witnessed};
 use quintet::{
     Code, Delivery, Error, IsochronMaker, LossCause, Lost, NodeId, Place, PlainReceived, PresentView,
     Received, Variable,
@@ -33,6 +34,7 @@ pub(crate) struct Wanted {
     /// Is called with the parts of each view that begins.
     on_view: Option<Py<PyAny>>,
     keep_witness: bool,
+    check_invariants: bool,
     agreed: bool,
     listen_at: Option<Py<PyAny>>,
     limit: Option<f64>,
@@ -68,11 +70,13 @@ pub(crate) struct Isonet {
     members: u16,
 }
 
-/// What is kept of a member for a witness, also once it has ended.
+/// What is kept of a member once it has ended, for a witness also before.
 #[derive(Default)]
 struct Kept {
     witnessed: Vec<Witnessed>,
     views: BTreeMap<View, Arc<Shared>>,
+    /// Of one that was closed.
+    counters: Option<Counters>,
 }
 
 impl Kept {
@@ -117,6 +121,9 @@ pub(crate) fn join(py: Python<'_>, connection: &Arc<Connection>, wanted: Wanted)
     }
     if wanted.keep_witness {
         builder = builder.keep_witness();
+    }
+    if wanted.check_invariants {
+        builder = builder.check_invariants();
     }
     if wanted.agreed {
         builder = builder.delivery(Delivery::Agreed);
@@ -310,6 +317,22 @@ impl Isonet {
         }))
     }
 
+    /// What it has counted since it has joined, also once it is closed.
+    fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.process.check().map_err(raise)?;
+        let isonet = self.locked_isonet().clone();
+        let counters = match isonet {
+            Some(isonet) => py.detach(|| isonet.counters()),
+            None => self.locked_kept().counters.clone().ok_or_else(|| {
+                Error::new(
+                    Code::Closed,
+                    "this member has left its isonet, and was not asked what it had counted",
+                )
+            }),
+        };
+        from_counters(py, &counters.map_err(raise)?)
+    }
+
     /// What makes isochrons of it.
     #[getter]
     fn isochrons(&self) -> Isochrons {
@@ -362,7 +385,10 @@ impl Isonet {
             return Err(raise(waits_in_a_handler()));
         }
         let Some(isonet) = self.locked_isonet().clone() else { return Ok(()) };
-        let closed = in_a_thread(py, "quintet-close", move || Ok(isonet.close()))?;
+        let closing = isonet.clone();
+        let closed = in_a_thread(py, "quintet-close", move || Ok(closing.close()))?;
+        self.locked_kept().counters = py.detach(|| isonet.counters().ok());
+        drop(isonet);
         self.leave(py);
         closed.map_err(|error| self.program.raise(error))
     }

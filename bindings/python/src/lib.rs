@@ -13,7 +13,7 @@
 //! | `outcome.rs` | what outcomes are in Python |
 //! | `begin.rs`, `pending.rs`, `lease.rs` | begins an operation; one under way; a tuple taken until it is acknowledged |
 //! | `messaging.rs` | calls of handlers, and handlers |
-//! | `isonet.rs`, `isochron.rs`, `isonet_events.rs` | members of isonets, isochrons, and what they have changed |
+//! | `isonet.rs`, `isochron.rs`, `isonet_events.rs`, `isonet_counters.rs` | members of isonets, isochrons, what they have changed and what is counted |
 //! | `value.rs`, `formal.rs`, `array.rs` | Python objects to fields and back; formals; NumPy arrays |
 //! | `server.rs` | `Server`: a space for other processes |
 //! | `simulate.rs` | models and their runs; needs no lab |
@@ -37,6 +37,7 @@ mod group;
 mod inspecting;
 mod isochron;
 mod isonet;
+mod isonet_counters;
 mod isonet_events;
 mod lab;
 mod lease;

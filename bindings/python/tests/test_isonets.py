@@ -1,4 +1,4 @@
-"""Isonets: plain messages, news of views, witnesses of the order, reads without a value, and isochrons within others or never ended."""
+"""Isonets: plain messages, news of views, counters, witnesses of the order, reads without a value, and isochrons within others or never ended."""
 
 import asyncio
 import pickle
@@ -141,7 +141,7 @@ def test_each_view_that_begins_is_told_and_a_reader_is_told_whether_the_writer_h
 
 
 def test_what_members_have_done_is_one_order_and_what_is_missing_is_found(lab):
-    isonets = joined(lab, 2, handlers=lambda me: ["note"], keep_witness=True)
+    isonets = joined(lab, 2, handlers=lambda me: ["note"], keep_witness=True, check_invariants=True)
 
     def work(isonet):
         for number in range(10):
@@ -171,6 +171,37 @@ def test_what_members_have_done_is_one_order_and_what_is_missing_is_found(lab):
     assert Witness.from_bytes(witnesses[0].to_bytes()).executed == witnesses[0].executed
     with pytest.raises(quintet.BadValue, match="no witness"):
         Witness.from_bytes(witnesses[0].to_bytes()[:-1])
+
+
+def test_a_member_counts_what_it_does_also_for_who_asks_behind_the_end(lab):
+    asked = []
+
+    def ask(message):
+        with pytest.raises(quintet.BadValue, match="would wait for itself"):
+            isonets[0].counters()
+        asked.append(message.data)
+
+    isonets = joined(lab, 2, handlers=lambda me: {"note": ask} if me == 0 else [])
+    for number in range(10):
+        with isonets[1].isochron() as i:
+            i.send(0, "note", bytes([number]))
+            i.write(X, number)
+    assert [isonets[0].read(X) for _ in range(3)] == [9] * 3 and len(asked) == 10
+    one, other = (isonet.counters() for isonet in isonets)
+    assert (other.begun, other.executed, other.operations, other.parts, other.stamped) == (10, 10, 20, 10, 0)
+    assert (one.begun, one.local, one.parts, one.parts_at_once + one.parts_waited) == (3, 3, 13, 10)
+    assert (one.stamped, one.pulses, one.tokens, one.markers, one.marker_frames) == (10, 10, 0, 20, 20)
+    intervals = one.pulse_intervals
+    assert 0 <= intervals.shortest <= intervals.median <= intervals.p99 <= intervals.longest < WITHIN_S and intervals.median > 0
+    assert intervals.count == sum(count for _, _, count in intervals.classes) == 9 and other.pulse_intervals.count == 0
+    assert all(one[1] < next_[0] for one, next_ in zip(intervals.classes, intervals.classes[1:]))
+    assert close(isonets) == [None, None]
+    assert [isonet.counters() for isonet in isonets] == [one, other]
+    isonets = joined(lab, 2)
+    for isonet in isonets:
+        isonet.leave()
+        with pytest.raises(quintet.Closed, match="has left"):
+            isonet.counters()
 
 
 def test_an_isochron_within_another_is_refused_and_one_that_never_ends_is_told_at_the_end(lab):
@@ -219,6 +250,7 @@ def test_the_same_in_an_event_loop():
             await asyncio.sleep(0)
             held.cancel()
             assert await isonet.compare_and_swap(X, 5, 6) or await isonet.read(X) == 6
+            assert (await isonet.counters()).executed >= 3
 
     async def main():
         async with quintet.aio.connect() as lab:

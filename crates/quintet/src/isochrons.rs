@@ -1,6 +1,7 @@
 //! Isochrons between the processes of a job: what a program says of its isonet, and how it joins.
 
 mod board;
+mod counted;
 mod error;
 mod handlers;
 mod host;
@@ -192,6 +193,13 @@ impl IsonetBuilder {
     /// Keeps all that this member does for [`Isonet::take_witness`]: for short runs.
     pub fn keep_witness(self) -> Self {
         IsonetBuilder { keeps_witness: true, ..self }
+    }
+
+    /// Has this member look, whenever something has come, whether what is always so of it is so: a defect of this library, or of the memory, ends it then, with [`Code::Mismatch`] and what is not so, and the
+    /// others go on without it. It looks at all that waits in it, so that it is slower the more that is.
+    pub fn check_invariants(mut self) -> Self {
+        self.program.checks_invariants = true;
+        self
     }
 
     /// Where this member listens for others. Without it: where its job says that it is reached (`quintet run --hosts`), and else shared memory, in a folder of its own, for members on one machine.

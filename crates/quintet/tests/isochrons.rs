@@ -91,7 +91,7 @@ fn all_members_are_told_the_same_in_the_same_order_and_their_witness_is_one_orde
         let note = move |message: &quintet::Received<'_>| {
             log.lock().unwrap().push((message.sender, message.bytes.to_vec()));
         };
-        builder.variable(X, 8).variable_at(Y, 8, &[1]).handler(7, note).keep_witness()
+        builder.variable(X, 8).variable_at(Y, 8, &[1]).handler(7, note).keep_witness().check_invariants()
     });
     thread::scope(|scope| {
         for member in &members {

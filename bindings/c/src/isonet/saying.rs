@@ -61,6 +61,15 @@ pub extern "C" fn quintet_isonet_set_listen(
     })
 }
 
+/// Has this member look, whenever something has come, whether what is always so of it is so: a defect of this library, or of the memory, ends it then, and whatever is asked of it next fails with
+/// `QUINTET_MISMATCH`, whose text says what is not so. It looks at all that waits in it, so that it is slower the more that is.
+///
+/// Fails with `QUINTET_BAD_VALUE` once it has joined.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_isonet_check_invariants(isonet: Option<&quintet_isonet>) -> quintet_status {
+    guarded(|| value(isonet)?.say(|said| said.checks_invariants = true))
+}
+
 /// Has `quintet_isonet_next` tell of each view that begins after the first: `QUINTET_ISONET_VIEW`, between what was executed before it and what is executed in it.
 ///
 /// Fails with `QUINTET_BAD_VALUE` once it has joined.

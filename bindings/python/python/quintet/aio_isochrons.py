@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from quintet import _native, isochrons
+from quintet.counters import Counters
 from quintet.errors import BadValue, Closed, Code, ViewChanged
 from quintet.isochron import Data, Part, Place
 from quintet.isochron import Read as PlainRead
@@ -148,6 +149,10 @@ class Isonet(isochrons.Member):
                 await done(lambda: False, self.native.notify_event)
             else:
                 yield self._shape.event(event)
+
+    async def counters(self) -> Counters:
+        """What this member has counted since it has joined; once it is closed, until then."""
+        return await _in_a_thread(self.native.counters)
 
     async def close(self) -> None:
         """Waits until all isochrons of this member are executed and all members close, and ends."""

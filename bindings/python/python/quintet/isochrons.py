@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from quintet import _native
+from quintet.counters import Counters, Intervals
 from quintet.errors import BadValue, Closed, Code, TimedOut, ViewChanged
 from quintet.isochron import Data, HandlersIsochron, Isochron, Part, Place, Read, checked_member, handler_number, message_bytes, value_of
 from quintet.isonet_shape import Event, Handler, LossCause, Lost, Message, PlainHandler, PlainMessage, Shape, View, Wanted
@@ -179,6 +180,12 @@ class Isonet(Member):
         self._check_events()
         return _Events(self.native, self._shape, timeout)
 
+    def counters(self) -> Counters:
+        """What this member has counted since it has joined; once it is closed, until then. Raises TimedOut: a handler of this member has been running for a second; BadValue: this is a
+        handler; Closed: it was not closed and has left.
+        """
+        return self.native.counters()
+
     def close(self) -> None:
         """Waits until all isochrons of this member are executed and all members close, and ends.
 
@@ -241,6 +248,7 @@ class Isochrons:
         plain_handlers: Mapping[int | str, PlainHandler] | None = None,
         on_view: Callable[[View], object] | None = None,
         keep_witness: bool = False,
+        check_invariants: bool = False,
     ) -> Isochrons:
         """What this process says of an isonet.
 
@@ -253,13 +261,14 @@ class Isochrons:
         that gives the program's state as bytes, 16 MiB at most, and one that takes it in place of what the program has, as one that comes back does before its handlers have
         anything; both run on the thread that executes isochrons. `plain_handlers`: functions by name or number, that take a `PlainMessage`, on the same thread, as they come.
         `on_view`: is called with each `View` that begins after the first, on the same thread, before anything of it is executed; what it raises goes to `sys.unraisablehook`.
-        `keep_witness`: keeps all that this member does for `take_witness`: for short runs.
+        `keep_witness`: keeps all that this member does for `take_witness`: for short runs. `check_invariants`: looks, whenever something has come, whether what is always so of this
+        member is so; a defect of the library ends it then, with Mismatch.
         """
         shape = Shape(variables, handlers, plain_handlers or {})
         return type(self)(
             Wanted(
                 self._wanted.lab, shape, name, member, agreed, listen_at, limit, silence, max_events, max_event_bytes, rejoinable, rejoin, state,
-                on_view, keep_witness,
+                on_view, keep_witness, check_invariants,
             )
         )  # fmt: skip
 
@@ -312,5 +321,5 @@ def _leave_all() -> None:
 atexit.register(_leave_all)
 
 __all__ = [
-    "Event", "HandlersIsochron", "Isochron", "Isochrons", "Isonet", "LossCause", "Lost", "Message", "Place", "PlainMessage", "Read", "Variable", "View", "Witness", "check", "handler_number",
+    "Counters", "Event", "HandlersIsochron", "Intervals", "Isochron", "Isochrons", "Isonet", "LossCause", "Lost", "Message", "Place", "PlainMessage", "Read", "Variable", "View", "Witness", "check", "handler_number",
 ]  # fmt: skip

@@ -196,6 +196,7 @@ class Wanted:
     state: tuple[Callable[[], bytes], Callable[[bytes], object]] | None = None
     told_of_views: Callable[[View], object] | None = None
     keep_witness: bool = False
+    check_invariants: bool = False
 
     def __post_init__(self) -> None:
         if self.state is not None and not (len(self.state) == 2 and all(map(callable, self.state))):

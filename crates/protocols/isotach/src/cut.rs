@@ -19,6 +19,12 @@ impl Told {
         while of_sender.pop_front_if(|(told, _)| told.0 < oldest).is_some() {}
     }
 
+    /// Whether it was told of this isochron: a sender's are told in order.
+    pub(crate) fn has(&self, sender: NodeId, rank: Rank) -> bool {
+        let last = self.0.get(&sender).and_then(VecDeque::back);
+        last.is_some_and(|(last, _)| *last >= rank)
+    }
+
     pub(crate) fn all(&self) -> impl Iterator<Item = Ordered> + '_ {
         let of = |(sender, told): (&NodeId, &VecDeque<(Rank, Pulse)>)| {
             let sender = *sender;

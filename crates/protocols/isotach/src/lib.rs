@@ -35,6 +35,7 @@
 //! | `node.rs` | [`Node`]; `node/submit.rs` its own isochrons, `node/execute.rs` everybody's, `node/change.rs`, `node/begin.rs` and `node/view.rs` a new view |
 //! | `node/join.rs`, `node/transfer.rs` | a later process of a node: its way into a view, and the state that this begins with |
 //! | `member.rs` | [`Member`]: a node and the token manager in its process, as one peer |
+//! | `counters.rs`, `intervals.rs` | [`Counters`]: what a member counts; [`Intervals`]: how far apart pulses are |
 //! | `members.rs` | [`Members`]: who is in a view, and as which process |
 //! | `agreement.rs` | who belongs to the next view, where nodes agree on it by themselves; `agreement/applicants.rs` who asks to be let in |
 //! | `cut.rs` | what a view that ends executes, of all that those who are left know |
@@ -49,10 +50,12 @@
 mod agreement;
 pub mod codec;
 mod config;
+mod counters;
 mod cut;
 mod defect;
 mod fence;
 pub mod fuzzing;
+mod intervals;
 mod isochron;
 mod isonet;
 mod lane;
@@ -71,8 +74,10 @@ mod witness;
 
 pub use codec::{Halt, HaltCause, ReadValue, Refusal};
 pub use config::{ManagerConfig, NodeConfig};
+pub use counters::Counters;
 #[cfg(feature = "seeded-defects")]
 pub use defect::Defect;
+pub use intervals::{IntervalClass, Intervals};
 pub use isochron::{Composer, Isochron, Misuse, Operation};
 pub use isonet::{Delivery, Isonet, Shape, ShapeError, Variable};
 pub use logical_time::{Place, Pulse, Rank, Stamp, View};

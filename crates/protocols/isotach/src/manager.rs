@@ -1,6 +1,8 @@
 //! The token manager of a switch: keeps the pulse, with the managers of the neighbouring switches, and tells each of its nodes what
 //! that executes when.
 
+mod invariants;
+mod metrics;
 mod stability;
 #[cfg(test)]
 mod tests;
@@ -20,9 +22,10 @@ use crate::lane::Lane;
 use crate::logical_time::{Pulse, View};
 use crate::siu::Siu;
 use crate::tally::Tally;
+pub(crate) use metrics::ManagerCounters;
 use quintet_contract::{
-    Address, Bytes, Disconnect, Frame, Input, Kind, Meter, Metric, NodeId, Outbox, OwnedFrame, PeerChange,
-    Protocol, SendError, Time, Token as FrameToken, tell_all,
+    Address, Bytes, Disconnect, Frame, Input, Kind, Meter, NodeId, Outbox, OwnedFrame, PeerChange, Protocol,
+    SendError, Time, Token as FrameToken,
 };
 use quintet_wire::encode_to_vec;
 use quintet_wire::registry::{PORT_CALLERS, PORT_ISOTACH, PORT_TOKEN_MANAGER};
@@ -65,7 +68,7 @@ pub struct TokenManager {
     asked_by: Option<Address>,
     /// There may be a pulse to end, at the end of the burst that began then.
     woken: Option<Time>,
-    counters: Counters,
+    counters: ManagerCounters,
 }
 
 /// For whom something waits to be sent: few of the many that there may be at a switch, and beside it.
@@ -86,29 +89,6 @@ struct Attached {
     markers: VecDeque<Ordered>,
     waiting: Tally,
 }
-
-#[derive(Clone, Copy, Default, Debug)]
-struct Counters {
-    isochrons: u64,
-    tokens: u64,
-    markers: u64,
-    pulses: u64,
-}
-
-const METRICS: [Metric; 5] = [
-    Metric::counter("quintet_isotach_ordered_isochrons", "Isochrons that a token manager has stamped"),
-    Metric::counter(
-        "quintet_isotach_tokens",
-        "Tokens that a token manager has sent to the switches beside its own",
-    ),
-    Metric::counter(
-        "quintet_isotach_markers",
-        "Isochrons that a token manager has told its nodes to execute, once for each node",
-    ),
-    Metric::counter("quintet_isotach_pulses", "Pulses that have ended at a switch"),
-    Metric::counter("quintet_isotach_fenced_frames", "Frames of another view that were not taken")
-        .of("at", "manager"),
-];
 
 impl TokenManager {
     /// The manager of a switch, in pulse 0.
@@ -143,7 +123,7 @@ impl TokenManager {
             answers: Lane::default(),
             asked_by: None,
             woken: None,
-            counters: Counters::default(),
+            counters: ManagerCounters::default(),
         }
     }
 
@@ -163,6 +143,11 @@ impl TokenManager {
     #[must_use]
     pub fn halt(&self) -> Option<Halt> {
         self.halt
+    }
+
+    /// What it has counted, and how many frames it has fenced.
+    pub(crate) fn counted(&self) -> (&ManagerCounters, u64) {
+        (&self.counters, self.fence.fenced)
     }
 
     /// Announcements of a node: stamped in their order.
@@ -258,11 +243,10 @@ impl TokenManager {
     }
 
     /// Ends as many pulses as can end.
-    fn advance(&mut self) {
+    fn advance(&mut self, now: Time) {
         while self.clock < self.wanted && self.neighbours.iter().all(|one| one.received >= self.clock) {
             self.clock += 1;
-            self.counters.pulses += 1;
-            self.counters.tokens += self.neighbours.len() as u64;
+            self.counters.pulse(now, self.neighbours.len());
             for (at, neighbour) in self.neighbours.iter_mut().enumerate() {
                 neighbour.send_token(&self.config, self.clock);
                 self.unsent.neighbours.insert(at);
@@ -312,7 +296,7 @@ impl TokenManager {
         self.unsent.nodes.retain(|node| {
             let Some(attached) = self.nodes.get_mut(node) else { return false };
             let to = Address { node: *node, port: PORT_ISOTACH };
-            if attached.flush(self.config.view, to, out).is_err() {
+            if attached.flush(self.config.view, to, &mut self.counters.marker_frames, out).is_err() {
                 lost = Some(*node);
             }
             attached.has_unsent()
@@ -429,7 +413,13 @@ impl Attached {
     }
 
     /// Sends what there is room for: as many markers in a frame as there are.
-    fn flush(&mut self, view: View, to: Address, out: &mut dyn Outbox) -> Result<(), SendError> {
+    fn flush(
+        &mut self,
+        view: View,
+        to: Address,
+        marker_frames: &mut u64,
+        out: &mut dyn Outbox,
+    ) -> Result<(), SendError> {
         self.lane.flush(to, out)?;
         while self.lane.is_empty() && !self.markers.is_empty() {
             let mut batch = Batch::default();
@@ -441,6 +431,7 @@ impl Attached {
             }
             let body = batch.take(|front| front.extend_from_slice(&view.0.to_le_bytes()));
             self.lane.push(frame(MARKERS, body));
+            *marker_frames += 1;
             self.lane.flush(to, out)?;
         }
         Ok(())
@@ -459,7 +450,7 @@ impl Protocol for TokenManager {
             Input::Started => {}
             Input::Wake => {
                 self.woken = None;
-                self.advance();
+                self.advance(now);
             }
             Input::Frame(from, frame) => self.take(now, from, frame, out),
             Input::Writable(at) => self.unblock(at),
@@ -473,7 +464,6 @@ impl Protocol for TokenManager {
     }
 
     fn measure(&self, meter: &mut Meter<'_>) {
-        let Counters { isochrons, tokens, markers, pulses } = self.counters;
-        tell_all(&METRICS, [isochrons, tokens, markers, pulses, self.fence.fenced], meter);
+        self.counters.tell(self.fence.fenced, meter);
     }
 }

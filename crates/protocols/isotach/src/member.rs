@@ -11,6 +11,7 @@
 
 use crate::codec::{ANNOUNCE, FAREWELL, HALTED, MARKERS, RECEIVED};
 use crate::config::{ManagerConfig, NodeConfig};
+use crate::counters::Counters;
 use crate::defect::seeded;
 use crate::logical_time::View;
 use crate::manager::TokenManager;
@@ -113,6 +114,18 @@ impl Member {
     #[must_use]
     pub fn manager(&self) -> &TokenManager {
         &self.manager
+    }
+
+    /// What it has counted.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        Counters::of(self.node.counted(), self.manager.counted())
+    }
+
+    /// What is not so of this member though it is always: of its node, or of the token manager of its process.
+    #[must_use]
+    pub fn broken_invariant(&self) -> Option<&'static str> {
+        self.node.broken_invariant().or_else(|| self.manager.broken_invariant())
     }
 
     /// An input for the node, from outside or from the token manager here.

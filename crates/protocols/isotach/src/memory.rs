@@ -94,6 +94,11 @@ impl Memory {
         readers
     }
 
+    /// Who waits for a value.
+    pub(crate) fn readers(&self) -> impl Iterator<Item = &Reader> + '_ {
+        self.reserved.values().flatten()
+    }
+
     /// Forgets who else waits, as nobody answers for them any more.
     pub(crate) fn keep_readers(&mut self, waits: impl Fn(&Reader) -> bool) {
         self.reserved.values_mut().for_each(|readers| readers.retain(&waits));

@@ -5,6 +5,7 @@ mod arrive;
 mod begin;
 mod change;
 mod execute;
+mod invariants;
 mod join;
 mod metrics;
 mod outgoing;
@@ -32,7 +33,7 @@ use crate::witness::{Performed, Witnessed};
 use change::{Change, Held, Left};
 use execute::Answering;
 use join::Joins;
-use metrics::Counters;
+pub(crate) use metrics::NodeCounters;
 use outgoing::Outgoing;
 use quintet_contract::{
     Address, Bytes, Disconnect, Frame, Input, Meter, NodeId, Outbox, OwnedFrame, PeerChange, Protocol, Time,
@@ -117,7 +118,7 @@ pub struct Node {
     /// Plain messages that have not arrived: who sent them with which token.
     plain: BTreeMap<Token, (NodeId, Token)>,
     plain_sent: u64,
-    counters: Counters,
+    counters: NodeCounters,
     witness: Vec<Witnessed>,
     /// What was performed since this was asked last; none: nobody asks.
     performed: Option<Vec<Performed>>,
@@ -182,7 +183,7 @@ impl Node {
             outgoing,
             plain: BTreeMap::new(),
             plain_sent: 0,
-            counters: Counters::default(),
+            counters: NodeCounters::default(),
             witness: Vec::new(),
             performed: None,
             config,
@@ -228,16 +229,6 @@ impl Node {
     /// Takes what it executed since this was asked last: empty unless it keeps a witness.
     pub fn take_witness(&mut self) -> Vec<Witnessed> {
         core::mem::take(&mut self.witness)
-    }
-
-    /// From now on [`take_performed`](Node::take_performed) is asked after each input.
-    pub fn keep_performed(&mut self) {
-        self.performed.get_or_insert_default();
-    }
-
-    /// Takes what it performed since this was asked last, in the one order: empty unless it [keeps](Node::keep_performed) that.
-    pub fn take_performed(&mut self) -> Vec<Performed> {
-        self.performed.as_mut().map_or_else(Vec::new, core::mem::take)
     }
 
     /// The token manager of a node's switch.

@@ -16,6 +16,11 @@ impl Tally {
         *count <= MAX_UNEXECUTED
     }
 
+    /// How many the sender has.
+    pub(crate) fn of(&self, sender: NodeId) -> usize {
+        self.0.get(&sender).copied().unwrap_or_default()
+    }
+
     pub(crate) fn remove(&mut self, sender: NodeId) {
         if let Some(count) = self.0.get_mut(&sender) {
             *count = count.saturating_sub(1);

@@ -31,7 +31,7 @@ use members::{run_with_ends, run_with_parted};
 use net::Setting;
 use quintet_isotach::{Defect, Delivery, HaltCause};
 use rejoin::run_with_rejoins;
-use run::{run, run_traced, run_with_crash};
+use run::{broken_in, run, run_traced, run_with_crash};
 
 #[test]
 fn isochrons_are_in_one_order_atomic_and_sequentially_consistent() {
@@ -180,6 +180,19 @@ fn a_local_isochron_that_waits_for_nothing_reads_too_early() {
 #[test]
 fn a_read_that_does_not_wait_for_a_reserved_value_is_seen() {
     assert!(matches!(found(Defect::ReadsBefore, run), Found::Violation(_)));
+}
+
+/// A machine that looks at itself finds some before anybody else does.
+#[test]
+fn what_is_always_so_of_a_machine_is_not_so_with_a_defect() {
+    for (defect, words) in [
+        (Defect::DrainedEarly, "before it has ended"),
+        (Defect::IsochronSplit, "in one pulse"),
+        (Defect::ReadsBefore, "waits for the value"),
+    ] {
+        let broken = (0..200).find_map(|seed| broken_in(seed, defect));
+        assert!(broken.is_some_and(|broken| broken.contains(words)), "{defect:?}: {broken:?}");
+    }
 }
 
 #[test]

@@ -14,9 +14,11 @@
 //! | `isotach/ring.rs` | a message that goes round all members |
 //! | `isotach/stall.rs` | how long a member waits when another one is killed, or stands still |
 //! | `isotach/study.rs` | what the study of Isotach 1.0 measured, by the same means, for `quintet reproduce` |
+//! | `isotach/cost.rs` | what a send takes of its sender's processor, for the study |
 //! | `isotach/idle.rs` | the processor time of a member that has nothing to do |
 
 mod bulk;
+mod cost;
 mod exclusion;
 mod idle;
 mod latency;

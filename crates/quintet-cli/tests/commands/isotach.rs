@@ -23,6 +23,7 @@ fn philosophers_eat_in_one_order() {
         (&found["one_order"], found["isochrons"].as_u64()),
         (&Value::Bool(true), Some(2 * meals.iter().sum::<u64>()))
     );
+    assert!(found["pulses_apart_us"].as_f64() > Some(0.0), "{found}");
 }
 
 /// That the others went on without it, in one order: how long they stood still, in milliseconds.

@@ -3,6 +3,7 @@
 use crate::tool::{quintet, result, text};
 use quintet_testbed::TempDir;
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 #[test]
 fn each_cell_is_an_object_and_each_run_the_same() {
@@ -210,10 +211,17 @@ fn isochrons_are_measured_here_beside_what_is_printed_of_the_prototype() {
     assert_eq!(status, 0, "{said}");
     let objects: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let (sum, others) = objects.split_last().unwrap();
+    let (costs, others): (Vec<&Value>, Vec<&Value>) =
+        others.iter().partition(|object| object["cost"].is_string());
     let (runs, compared): (Vec<&Value>, Vec<&Value>) =
         others.iter().partition(|object| object["run"].is_string());
-    assert_eq!((&sum["runs"], &sum["compared"]), (&runs.len().into(), &compared.len().into()));
+    let counted = [&runs, &compared, &costs].map(Vec::len);
+    assert_eq!(["runs", "compared", "costs"].map(|what| sum[what].as_u64().unwrap() as usize), counted);
+    assert!(costs.len() == 18 && costs.iter().all(|cost| cost["median"].as_f64() > Some(0.0)), "{said}");
+    assert_eq!(costs.iter().filter(|cost| cost["published"].is_number()).count(), 6, "{said}");
     assert!(runs.iter().all(|run| run["value"].as_f64() > Some(0.0) && run["turn"] == 0));
+    let sent: BTreeSet<&str> = runs.iter().filter_map(|run| run["sent"].as_str()).collect();
+    assert_eq!(sent.len(), 8, "{sent:?}");
     let value = |run: &str, link: &str, way: &str| {
         let is_it = |object: &&&Value| {
             (&object["run"], &object["link"], &object["way"]) == (&run.into(), &link.into(), &way.into())

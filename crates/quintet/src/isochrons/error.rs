@@ -65,3 +65,9 @@ pub(super) fn would_wait_for_itself() -> Error {
     let text = "a handler runs on the thread that executes isochrons, which would wait for itself: begin it there, and wait for it on another thread";
     Error::new(Code::BadValue, text)
 }
+
+/// What is always so of this member is not so.
+pub(super) fn broken_invariant(broken: &str) -> Error {
+    let text = format!("this member has left its isonet: of it it is not so, as it is always, that {broken}");
+    Error::new(Code::Mismatch, text)
+}

@@ -1,6 +1,7 @@
 //! A member's node, with a thread and links of its own.
 
 use super::board::Board;
+use super::counted::Counted;
 use super::handlers::{Callers, Handlers, OnView};
 use super::isochron::Isochron;
 use super::links::{Folder, Links, Places, Returning};
@@ -28,6 +29,7 @@ pub(super) struct Core {
     pub(super) node: NodeHandle,
     pub(super) me: NodeId,
     pub(super) views: Views,
+    pub(super) counted: Counted,
     /// Threads that put an isochron together.
     open: Mutex<Vec<ThreadId>>,
     /// Isochrons that have operations, and were neither begun nor given up so far.
@@ -95,6 +97,8 @@ pub(super) struct Program {
     /// Who is told of views that begin.
     pub(super) on_view: Vec<OnView>,
     pub(super) state: State,
+    /// It is looked whether what is always so of the member is so.
+    pub(super) checks_invariants: bool,
 }
 
 /// The threads of a member.
@@ -210,7 +214,7 @@ impl Host {
         let (view, comes_back) = (config.view, config.joins.is_some());
         let members =
             u16::try_from(isonet.topology().nodes().count()).expect("there are MAX_MEMBERS at most");
-        let Program { handlers, plain, observer, on_view, state } = program;
+        let Program { handlers, plain, observer, on_view, state, checks_invariants } = program;
         let Places { listener, folder, .. } = places;
         let stack_config = StackConfig { isotach: Some(config), ..links.config() };
         let placed = isotach_member(&stack_config);
@@ -224,11 +228,13 @@ impl Host {
             node: node.handle(),
             me,
             views,
+            counted: Counted::default(),
             open: Mutex::default(),
             unended: AtomicUsize::new(0),
             turns: Turns::default(),
         });
-        let observed = placed.map(|member| Observed::new(member, Arc::clone(&core), observer));
+        let observed =
+            placed.map(|member| Observed::new(member, Arc::clone(&core), observer, checks_invariants));
         let instance = Instance::new(stack::node(me, &stack_config, vec![observed]));
         let instance = links.recorded(instance, me, ISOTACH_MEMBER, &stack_config)?;
         let redials = links.redials(&returning);
@@ -301,14 +307,20 @@ struct Observed {
     member: Member,
     core: Arc<Core>,
     observer: Option<Observer>,
+    checks_invariants: bool,
 }
 
 impl Observed {
-    fn new(mut member: Member, core: Arc<Core>, observer: Option<Observer>) -> Observed {
+    fn new(
+        mut member: Member,
+        core: Arc<Core>,
+        observer: Option<Observer>,
+        checks_invariants: bool,
+    ) -> Observed {
         if observer.is_some() {
             member.node_mut().keep_performed();
         }
-        Observed { member, core, observer }
+        Observed { member, core, observer, checks_invariants }
     }
 }
 
@@ -322,6 +334,8 @@ impl Protocol for Observed {
         if let Some(observe) = &mut self.observer {
             self.member.node_mut().take_performed().iter().for_each(observe);
         }
+        let broken = if self.checks_invariants { self.member.broken_invariant() } else { None };
+        broken.into_iter().for_each(|broken| self.core.leave(super::error::broken_invariant(broken)));
     }
 
     fn deadline(&self) -> Option<Time> {
@@ -329,7 +343,14 @@ impl Protocol for Observed {
     }
 
     fn measure(&self, meter: &mut Meter<'_>) {
+        self.core.counted.tell(self.member.counters());
         self.member.measure(meter);
+    }
+}
+
+impl Drop for Observed {
+    fn drop(&mut self) {
+        self.core.counted.end(self.member.counters());
     }
 }
 

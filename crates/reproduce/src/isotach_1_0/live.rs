@@ -4,15 +4,18 @@
 //! | --- | --- |
 //! | `live/run.rs` | [`Run`]: one thing that is measured, and [`runs`] that are |
 //! | `live/tables.rs` | the figures as tables, with medians and quartiles |
+//! | `live/cost.rs` | what a send takes of the processor, as a table |
 //! | `live/compared.rs` | each printed value, and what was measured for it |
 //! | `live/report.rs` | all as text, page and objects |
 
 mod compared;
+mod cost;
 mod report;
 mod run;
 mod tables;
 
 pub use compared::Compared;
+pub use cost::{Cost, Sent};
 pub use run::{Experiment, Link, Others, Run, runs};
 pub use tables::{Row, Table};
 
@@ -33,7 +36,7 @@ pub struct Machine {
 /// All that was measured.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Live {
-    /// Of each run a value a turn, in the order of turns: microseconds of [`Experiment::RoundTrip`], [`Experiment::Send`] and [`Experiment::Read`], else Mb/s of data.
+    /// Of each run a value a turn, in the order of turns: microseconds of [`Experiment::RoundTrip`], [`Experiment::Send`], [`Experiment::Cost`] and [`Experiment::Read`], else Mb/s of data.
     pub values: BTreeMap<Run, Vec<f64>>,
     /// Where.
     pub machine: Machine,

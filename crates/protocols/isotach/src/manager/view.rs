@@ -72,7 +72,7 @@ impl TokenManager {
         let last_words = self.farewells(config.view, config.isonet.topology());
         let early = self.fence.begin(config.view);
         let fence = core::mem::replace(&mut self.fence, crate::fence::Fence::new(config.view, false));
-        let counters = self.counters;
+        let counters = core::mem::take(&mut self.counters).into_next_view();
         let mut gone = core::mem::take(&mut self.gone);
         let topology = config.isonet.topology();
         gone.retain(|peer| {

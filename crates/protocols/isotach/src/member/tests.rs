@@ -44,12 +44,16 @@ fn frames(member: &mut Member, from: Address, kind: Kind, body: &[u8]) -> Vec<(A
     give(member, Input::Frame(from, Frame::new(kind, token, body))).0
 }
 
-/// A message to each of these, and the end of the burst.
-fn submit(member: &mut Member, to: &[u16]) -> Vec<(Address, OwnedFrame)> {
+/// An isochron with a message to each of these.
+fn messages(to: &[u16]) -> Vec<u8> {
     let send = |to: &u16| Operation::Send { to: NodeId(*to), handler: 7, bytes: Bytes::from_static(b"x") };
-    let body = encode_to_vec(&Isochron { operations: to.iter().map(send).collect() });
+    encode_to_vec(&Isochron { operations: to.iter().map(send).collect() })
+}
+
+/// The same submitted, and the end of the burst.
+fn submit(member: &mut Member, to: &[u16]) -> Vec<(Address, OwnedFrame)> {
     let callers = Address { node: member.me, port: PORT_CALLERS };
-    let mut said = frames(member, callers, SUBMIT, &body);
+    let mut said = frames(member, callers, SUBMIT, &messages(to));
     said.extend(give(member, Input::Wake).0);
     said
 }
@@ -155,4 +159,23 @@ fn who_is_gone_is_gone_for_both_and_the_lowest_of_the_others_keeps_the_pulse() {
     let [second, third] = &mut members;
     assert_eq!(kinds(&submit(third, &[1])), [(peer(1), PART), (peer(1), ANNOUNCE)]);
     assert_eq!(kinds(&submit(second, &[2])), [(peer(2), PART), (peer(2), MARKERS)]);
+}
+
+#[test]
+fn pulses_and_markers_are_counted_and_how_far_apart_they_are() {
+    let mut member = member(0);
+    for at in [10, 30, 70] {
+        let (mut out, body) = (Effects::default(), messages(&[1]));
+        let asked = Input::Frame(callers(0), Frame::new(SUBMIT, Token(at), &body));
+        [asked, Input::Wake].into_iter().for_each(|input| member.handle(Time(at), input, &mut out));
+    }
+    frames(&mut member, callers(0), SUBMIT, b"no isochron");
+    let counters = member.counters();
+    assert_eq!((counters.begun, counters.operations, counters.refused), (3, 3, 1));
+    assert_eq!((counters.stamped, counters.pulses, counters.tokens), (3, 3, 0));
+    assert_eq!((counters.markers, counters.marker_frames), (3, 3));
+    let intervals = &counters.pulse_intervals;
+    let ns = core::time::Duration::from_nanos;
+    assert_eq!((intervals.count(), intervals.shortest(), intervals.longest()), (2, ns(20), ns(40)));
+    assert_eq!((counters.executed, counters.lost), (0, 0), "nobody has answered");
 }

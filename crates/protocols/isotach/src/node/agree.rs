@@ -141,10 +141,11 @@ impl Node {
         self.agreement.iter_mut().for_each(Agreement::retire);
         (self.change, self.held, self.is_agreed) = (None, Vec::new(), false);
         self.joins.missing = None;
-        let own = core::mem::take(&mut self.own).into_values().map(|own| own.token);
-        let held_back = core::mem::take(&mut self.held_back).into_iter().map(|frame| frame.token);
-        let open: Vec<Token> = own.chain(held_back).collect();
-        open.into_iter().for_each(|token| self.refuse(token, &why));
+        self.counters.lost += self.own.len() as u64;
+        core::mem::take(&mut self.own).into_values().for_each(|own| self.refuse(own.token, &why));
+        for frame in core::mem::take(&mut self.held_back) {
+            self.refuse_isochron(frame.token, &why);
+        }
         self.to_announce.clear();
         self.behind.clear();
         self.outgoing.forget_view();
@@ -169,7 +170,7 @@ impl Node {
             return false;
         }
         if self.held_back.len() >= MAX_UNEXECUTED {
-            self.refuse(frame.token, &Refusal::Busy);
+            self.refuse_isochron(frame.token, &Refusal::Busy);
         } else {
             self.held_back.push_back(frame.to_owned());
         }
@@ -189,11 +190,11 @@ impl Node {
             let started = match self.accept(frame.borrow()) {
                 Ok((operations, reserved)) => self.start(frame.token, operations, reserved),
                 Err(Refusal::Busy) => {
-                    self.refuse(frame.token, &Refusal::Busy);
+                    self.refuse_isochron(frame.token, &Refusal::Busy);
                     Ok(())
                 }
                 Err(_) => {
-                    self.refuse(frame.token, &Refusal::ViewChanged(self.fence.view));
+                    self.refuse_isochron(frame.token, &Refusal::ViewChanged(self.fence.view));
                     Ok(())
                 }
             };

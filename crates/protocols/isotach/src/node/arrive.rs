@@ -29,6 +29,10 @@ impl Node {
             let (sender, operations) = (from.node, operations.clone());
             self.witness.push(Witnessed::Received { sender, rank, operations });
         }
+        match self.told.has(from.node, rank) {
+            true => self.counters.parts_at_once += 1,
+            false => self.counters.parts_waited += 1,
+        }
         self.arrived.insert((from.node, rank), operations);
         if self.config.isonet.delivery() == Delivery::Safe {
             let manager = self.manager_of(from.node);

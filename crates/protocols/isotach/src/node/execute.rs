@@ -138,6 +138,16 @@ impl Node {
         Ok(())
     }
 
+    /// From now on [`take_performed`](Node::take_performed) is asked after each input.
+    pub fn keep_performed(&mut self) {
+        self.performed.get_or_insert_default();
+    }
+
+    /// Takes what it performed since this was asked last, in the one order: empty unless it [keeps](Node::keep_performed) that.
+    pub fn take_performed(&mut self) -> Vec<Performed> {
+        self.performed.as_mut().map_or_else(Vec::new, core::mem::take)
+    }
+
     fn note_performed(&mut self, sender: NodeId, operation: &Operation) {
         let Some(performed) = &mut self.performed else { return };
         let changes_something = match operation {

@@ -97,7 +97,7 @@ impl Own {
         self.remote.clear();
     }
 
-    fn is_done(&self) -> bool {
+    pub(super) fn is_done(&self) -> bool {
         self.is_executed_here && self.remote.is_empty() && self.values.iter().all(Option::is_some)
     }
 }
@@ -123,7 +123,7 @@ impl Node {
         match self.accept(frame) {
             Ok((operations, reserved)) => self.start(frame.token, operations, reserved),
             Err(refusal) => {
-                self.refuse(frame.token, &refusal);
+                self.refuse_isochron(frame.token, &refusal);
                 Ok(())
             }
         }
@@ -169,6 +169,7 @@ impl Node {
         reserved: BTreeSet<Variable>,
     ) -> Result<(), NodeId> {
         self.counters.submitted += 1;
+        self.counters.operations += operations.len() as u64;
         self.rank = Rank(self.rank.0 + 1);
         let rank = self.rank;
         let reserved_before = core::mem::replace(&mut self.reserved, reserved);

@@ -96,6 +96,8 @@ fn parts_are_executed_when_their_marker_has_come_and_in_that_order() {
     let frames = part(&mut node, 2, 5, vec![message(0, b"first")]);
     let texts: Vec<Vec<u8>> = told(&frames).into_iter().map(|(_, text)| text).collect();
     assert_eq!(texts, [b"first".to_vec(), b"second".to_vec()]);
+    let (counters, _) = node.counted();
+    assert_eq!((counters.parts_waited, counters.parts_at_once), (1, 1), "one came behind its marker");
     let answers = frames.iter().filter(|(_, frame)| frame.kind == EXECUTED);
     let answers: BTreeMap<Address, Token> = answers.map(|(to, frame)| (*to, frame.token)).collect();
     assert_eq!(answers, [(peer(1), Token(1)), (peer(2), Token(5))].into());

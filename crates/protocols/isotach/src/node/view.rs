@@ -114,6 +114,7 @@ impl Node {
             if let Some(place) = own.place {
                 let values: Vec<ReadValue> =
                     own.values.into_iter().map(|value| value.unwrap_or(ReadValue::Unanswered)).collect();
+                self.counters.completed += 1;
                 let completed = Completed { place, rank, values };
                 self.outgoing.tell(COMPLETED, own.token, encode_to_vec(&completed));
                 continue;
@@ -125,6 +126,7 @@ impl Node {
             if self.config.keeps_witness {
                 self.witness.push(Witnessed::Lost { rank });
             }
+            self.counters.lost += 1;
             self.refuse(own.token, &Refusal::ViewChanged(next));
         }
     }

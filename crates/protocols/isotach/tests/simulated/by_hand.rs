@@ -80,6 +80,8 @@ fn what_is_held_for_a_view_that_somebody_may_have_begun_is_executed_by_all() {
     let mut run = Run::begun();
     run.submit();
     [1, 2].into_iter().for_each(|at| run.deliver_all(node(0), node(at)));
+    // Token managers are told at the end of a burst.
+    (0..3).for_each(|at| run.net.give(node(at), Input::Wake, &mut run.random));
     (0..3).for_each(|at| run.deliver_all(node(at), MANAGER));
     run.net.give(MANAGER, Input::Wake, &mut run.random);
     run.deliver_all(MANAGER, node(0));

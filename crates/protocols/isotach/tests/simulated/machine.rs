@@ -1,5 +1,6 @@
 //! What stands at a node's address: the node alone, or with the token manager of its process.
 
+use super::found::Found;
 use super::net::{MANAGERS, Setting};
 use core::ops::{Deref, DerefMut};
 use quintet_contract::{NodeId, Protocol};
@@ -35,6 +36,24 @@ impl Machine {
         match self {
             Machine::Node(node) => node.deadline(),
             Machine::Member(member) => member.deadline(),
+        }
+    }
+
+    /// Each isochron of a member that was taken was executed, lost, or is under way; as far as members count.
+    pub(crate) fn check_counts(&self, me: NodeId) -> Result<(), Found> {
+        let Machine::Member(member) = self else { return Ok(()) };
+        let counters = member.counters();
+        let known = counters.executed + counters.lost + self.unexecuted() as u64;
+        match counters.begun == known && counters.local <= counters.begun {
+            true => Ok(()),
+            false => Err(Found::Other(format!("node {} has counted {counters:?}", me.0))),
+        }
+    }
+
+    pub(crate) fn broken_invariant(&self) -> Option<&'static str> {
+        match self {
+            Machine::Node(node) => node.broken_invariant(),
+            Machine::Member(member) => member.broken_invariant(),
         }
     }
 

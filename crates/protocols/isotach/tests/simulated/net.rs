@@ -54,6 +54,8 @@ pub(crate) struct Net {
     pub(crate) told: BTreeMap<NodeId, VecDeque<OwnedFrame>>,
     /// Who was cut off by whom.
     pub(crate) cut_off: Vec<(Address, Address)>,
+    /// The first of whom something is not so that is always, and what.
+    pub(crate) broken: Option<(Address, &'static str)>,
     /// One in so many frames finds its link full.
     refused_per_million: u32,
     /// Who cannot reach whom, though both are there.
@@ -180,7 +182,16 @@ impl Net {
             let now = if matches!(input, Input::Wake) { node.deadline() } else { None };
             node.protocol().handle(now.unwrap_or(Time(1)), input, &mut out);
         }
+        self.look_into(at);
         self.write_down(at.node);
+    }
+
+    fn look_into(&mut self, at: Address) {
+        let broken = match at.port {
+            PORT_TOKEN_MANAGER => self.managers.get(&at.node).and_then(TokenManager::broken_invariant),
+            _ => self.nodes.get(&at.node).and_then(Machine::broken_invariant),
+        };
+        self.broken = self.broken.or(broken.map(|broken| (at, broken)));
     }
 
     fn write_down(&mut self, at: NodeId) {

@@ -28,6 +28,8 @@ pub(crate) struct World {
     pub(crate) rejoins: bool,
     /// Views that began somewhere.
     pub(crate) begun: BTreeSet<View>,
+    /// It ends where something is not so of somebody that is always. With a defect it goes on, to be judged from outside.
+    pub(crate) looks_inside: bool,
     /// What programs have given as their states.
     pub(crate) given: BTreeMap<View, BTreeSet<Vec<u8>>>,
 }
@@ -50,6 +52,7 @@ impl World {
             has_lost_manager: false,
             managers_lost_in,
             rejoins: false,
+            looks_inside: defect.is_none(),
             begun: BTreeSet::new(),
             given,
         }
@@ -99,6 +102,9 @@ impl World {
 
     /// Programs hear what their nodes told them.
     fn listen(&mut self) -> Result<(), Found> {
+        if let Some((at, broken)) = self.net.broken.filter(|_| self.looks_inside) {
+            return Err(Found::Other(format!("of {at:?} it is not so that {broken}")));
+        }
         if let Some((by, whom)) = self.net.cut_off.first() {
             let halt = self.net.nodes.get(&by.node).and_then(|node| node.halt());
             let halt = halt.or_else(|| self.net.managers.get(&by.node).and_then(|manager| manager.halt()));
@@ -117,6 +123,7 @@ impl World {
     pub(crate) fn check(&mut self) -> Result<(), Found> {
         for (node, machine) in &mut self.net.nodes {
             self.run.said.entry(*node).or_default().extend(machine.take_witness());
+            machine.check_counts(*node)?;
         }
         let checked = if self.has_lost_manager {
             lost::check_what_is_left(&mut self.run)
@@ -267,6 +274,14 @@ pub(crate) fn run(seed: u64, defect: Option<Defect>) -> Result<(), Found> {
     let mut world = World::new(seed, delivery, defect, Setting::Told);
     world.go(None)?;
     world.check_rest()
+}
+
+/// What the machines of such a run find of themselves, if that comes before anything else is wrong with it.
+pub(crate) fn broken_in(seed: u64, defect: Defect) -> Option<&'static str> {
+    let mut world = World::new(seed, Delivery::Safe, Some(defect), Setting::Told);
+    world.looks_inside = true;
+    let _ = world.go(None);
+    world.net.broken.map(|(_, broken)| broken)
 }
 
 /// What is done in a run without faults, in safe delivery, line by line; and what came of it.

@@ -5,7 +5,7 @@ use super::super::case::{Beside, Better, Case, Group, Prepare, Round, Unit};
 use super::super::link::Over;
 use super::super::peer::Peer;
 use super::net::Net;
-use super::task::{Task, Way};
+use super::task::{Noted, Task, Way};
 use super::{PLACEMENT, WAITING};
 use crate::commands::isotach::{FORK_BYTES, copies_of, forks_of, put, take};
 use quintet::{Error, Isonet, IsonetBuilder, Variable};
@@ -46,7 +46,7 @@ pub(super) fn cases() -> Vec<Case> {
 fn prepare(members: u16, way: Way) -> Result<Round, Error> {
     let net = Net::start(Over::Shm, members)?;
     let all = usize::from(members);
-    let task = |count| Task { way, bytes: 0, count, window: 1, receivers: vec![0], is_timed: false };
+    let task = |count| Task { way, bytes: 0, count, window: 1, receivers: vec![0], noted: Noted::Nothing };
     net.all_do(0..members, &task(UNTIMED / all))?;
     let task = task(TIMED / all);
     Ok(net.rounds(move |net| {

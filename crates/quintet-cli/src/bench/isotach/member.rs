@@ -1,15 +1,16 @@
 //! A member of an isonet that is measured: it sends what it is asked to, and answers.
 
 use super::super::link::arguments as side_arguments;
+use super::cost::{self, Clock, with_copies};
 use super::exclusion::{self, with_forks_and_book};
 use super::ring::{Laps, ROUND, passing_on};
 use super::sequencer::{self, Sequencer, sequenced_messages};
-use super::task::{Task, Way, read_latencies, write_latencies};
+use super::task::{Noted, Task, Way, read_latencies, write_latencies};
 use clap::Args;
 use quintet::isotach::View;
 use quintet::{
-    Cause, Code, Error, Isonet, IsonetBuilder, IsonetCause, Lab, LinkAddress, PendingIsochron, PendingPlain,
-    PlainReceived, PresentView, Received, Variable,
+    Cause, Code, Error, Isonet, IsonetBuilder, IsonetCause, Lab, LinkAddress, LinkConfig, PendingIsochron,
+    PendingPlain, PlainReceived, PresentView, Received, Variable,
 };
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -39,6 +40,8 @@ const ELSEWHERE_BYTES: usize = 4;
 const STALL_BYTES: usize = 64;
 /// How long a member is waited for.
 const LIMIT: Duration = Duration::from_secs(30);
+/// A member that sleeps where nothing has come and of which nothing is heard for so long is gone.
+const SILENCE: Duration = Duration::from_secs(1);
 /// How long the lab's space keeps what a member has leased: nothing.
 pub(super) const LEASE: Duration = Duration::from_secs(10);
 
@@ -62,18 +65,51 @@ pub(crate) struct MemberArguments {
     members: u16,
     /// Where it listens
     listen: LinkAddress,
+    /// Sleep at once where nothing has come
+    #[arg(long)]
+    sleeps: bool,
+}
+
+/// What a member does where nothing has come.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Waits {
+    /// It spins for a moment, and then sleeps, as isonets do by default.
+    Adaptively,
+    /// It sleeps: what its threads take of a processor is work.
+    Asleep,
+}
+
+impl Waits {
+    /// A member that waits so.
+    fn in_links(self, builder: IsonetBuilder) -> IsonetBuilder {
+        match self {
+            Waits::Adaptively => builder,
+            Waits::Asleep => {
+                let link =
+                    LinkConfig { spin: Duration::ZERO, resume_window: SILENCE, ..LinkConfig::default() };
+                builder.link(link).silence_limit(SILENCE)
+            }
+        }
+    }
 }
 
 /// The arguments with which this program plays a member.
-pub(super) fn arguments(space: &LinkAddress, me: u16, members: u16, listen: &LinkAddress) -> Vec<OsString> {
+pub(super) fn arguments(
+    space: &LinkAddress,
+    (me, members): (u16, u16),
+    listen: &LinkAddress,
+    waits: Waits,
+) -> Vec<OsString> {
     let words = [space.to_string(), me.to_string(), members.to_string(), listen.to_string()];
-    side_arguments("member", words.map(OsString::from))
+    let sleeps = (waits == Waits::Asleep).then(|| "--sleeps".to_owned());
+    side_arguments("member", words.into_iter().chain(sleeps).map(OsString::from))
 }
 
 impl MemberArguments {
     /// Does tasks until the isonet is over.
     pub(crate) fn run(&self) -> Result<ExitCode, Error> {
-        let member = Member::join(&self.space, self.me, self.members, self.listen.clone())?;
+        let waits = if self.sleeps { Waits::Asleep } else { Waits::Adaptively };
+        let member = Member::join(&self.space, (self.me, self.members), self.listen.clone(), waits)?;
         while let Ok((from, task)) = member.tasks.recv() {
             let latencies = member.perform(&task)?;
             match member.isonet.send_plain(from, DONE, write_latencies(&latencies)) {
@@ -98,6 +134,7 @@ pub(super) struct Member {
     sequenced: Receiver<()>,
     pings: Arc<Pings>,
     laps: Arc<Laps>,
+    clock: Clock,
     /// At member 0.
     _sequencer: Option<Sequencer>,
 }
@@ -124,9 +161,9 @@ impl Member {
     /// A member did not come, or the system refused.
     pub(super) fn join(
         space: &LinkAddress,
-        me: u16,
-        members: u16,
+        (me, members): (u16, u16),
         listen: LinkAddress,
+        waits: Waits,
     ) -> Result<Member, Error> {
         let lab = Lab::connect(space.clone(), 0, LEASE)?;
         let (tell_task, tasks) = channel();
@@ -136,7 +173,8 @@ impl Member {
         let (pings, laps) = (Arc::new(Pings::default()), Arc::new(Laps::default()));
         let builder = lab.isochrons("bench").member(me, members).listen_at(listen).limit(LIMIT);
         let builder = builder.variable_at(ELSEWHERE, ELSEWHERE_BYTES, &[1]);
-        let builder = with_forks_and_book(builder, members);
+        let builder = with_copies(with_forks_and_book(waits.in_links(builder), members), members);
+        let (builder, clock) = Clock::of_member(builder);
         let builder = echoing(builder, &pings, &tell_done);
         let builder = passing_on(builder, (me, members), &laps, &tell_done);
         let (builder, to_sequence) = sequenced_messages(builder, me, tell_sequenced);
@@ -154,7 +192,7 @@ impl Member {
             });
         let isonet = builder.join()?;
         let sequencer = (me == 0).then(|| Sequencer::start(&isonet, to_sequence)).transpose()?;
-        Ok(Member { isonet, tasks, done, latencies, sequenced, pings, laps, _sequencer: sequencer })
+        Ok(Member { isonet, tasks, done, latencies, sequenced, pings, laps, clock, _sequencer: sequencer })
     }
 
     /// Has these members do that, this one as well, and waits until all have; how long each took where the task is timed.
@@ -266,14 +304,19 @@ impl Member {
         Ok(notes.begins.unwrap_or_default())
     }
 
-    /// Does that; how long each took where it is timed.
+    /// Does that; what is noted of it.
     ///
     /// # Errors
     /// A member is gone.
     pub(super) fn perform(&self, task: &Task) -> Result<Vec<Duration>, Error> {
-        let mut notes = Notes { begins: None, latencies: task.is_timed.then(Vec::new) };
+        let mut notes = Notes { begins: None, latencies: (task.noted == Noted::Latencies).then(Vec::new) };
+        if task.noted != Noted::Processor {
+            self.perform_noting(task, &mut notes)?;
+            return Ok(notes.latencies.unwrap_or_default());
+        }
+        let before = self.clock.read(&self.isonet)?;
         self.perform_noting(task, &mut notes)?;
-        Ok(notes.latencies.unwrap_or_default())
+        Ok(vec![self.clock.read(&self.isonet)?.saturating_sub(before)])
     }
 
     /// Does that, and notes what is wanted.
@@ -283,7 +326,6 @@ impl Member {
         match way {
             Way::Isochrons(messages) => {
                 let begin = || timed(begins, || self.begin_isochron(task, messages));
-                let finish = |pending: PendingIsochron| pending.finish().map(drop);
                 flow(count.div_ceil(messages), window, latencies, begin, finish)
             }
             Way::Plain => {
@@ -301,6 +343,15 @@ impl Member {
                 let finish = |sent: PendingPlain| sent.finish().and_then(|()| hear(&self.sequenced));
                 flow(count, window, latencies, begin, finish)
             }
+            Way::Values => {
+                let variable = cost::variable(task.bytes, &task.receivers)?;
+                let begin = || {
+                    let mut isochron = self.isonet.isochron()?;
+                    isochron.write(variable, vec![7; task.bytes])?;
+                    isochron.begin()
+                };
+                flow(count, window, latencies, begin, finish)
+            }
             Way::Meals => exclusion::dine(&self.isonet, count),
             Way::Transfers => exclusion::transfer(&self.isonet, count),
         }
@@ -313,6 +364,10 @@ impl Member {
         }
         isochron.begin()
     }
+}
+
+fn finish(isochron: PendingIsochron) -> Result<(), Error> {
+    isochron.finish().map(drop)
 }
 
 /// So many of something, `window` of them under way at the same time; how long each takes is noted where that is wanted.
@@ -355,7 +410,7 @@ pub(super) fn tell(done: &Sender<()>) {
     done.send(()).unwrap_or_default();
 }
 
-fn hear(said: &Receiver<()>) -> Result<(), Error> {
+pub(super) fn hear<T>(said: &Receiver<T>) -> Result<T, Error> {
     let silent = |_| Error::new(Code::PeerSilent, format!("a member did not answer within {LIMIT:?}"));
     said.recv_timeout(LIMIT).map_err(silent)
 }

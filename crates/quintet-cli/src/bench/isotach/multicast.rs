@@ -6,7 +6,7 @@ use super::super::link::Over;
 use super::super::peer::{Peer, Statistic};
 use super::super::row::percentile;
 use super::net::Net;
-use super::task::{Task, Way};
+use super::task::{Noted, Task, Way};
 use super::{PLACEMENT, WAITING};
 use quintet::Error;
 use std::time::Instant;
@@ -110,7 +110,7 @@ impl Compared {
 
 /// Multicasts a second of all members together.
 fn rate(members: u16, way: Way) -> Result<Round, Error> {
-    let (net, task) = prepare(members, way, false)?;
+    let (net, task) = prepare(members, way, Noted::Nothing)?;
     Ok(net.rounds(move |net| {
         let started = Instant::now();
         net.all_do(0..members, &task)?;
@@ -120,7 +120,7 @@ fn rate(members: u16, way: Way) -> Result<Round, Error> {
 
 /// The time that so many in a hundred of all members' multicasts take at most, in nanoseconds.
 fn latency(members: u16, way: Way, percent: usize) -> Result<Round, Error> {
-    let (net, task) = prepare(members, way, true)?;
+    let (net, task) = prepare(members, way, Noted::Latencies)?;
     Ok(net.rounds(move |net| {
         let latencies = net.all_do(0..members, &task)?;
         let latencies_ns = latencies.iter().map(|latency| latency.as_nanos() as f64).collect();
@@ -129,12 +129,11 @@ fn latency(members: u16, way: Way, percent: usize) -> Result<Round, Error> {
 }
 
 /// The members, warmed up, and what each is to do in a round.
-fn prepare(members: u16, way: Way, is_timed: bool) -> Result<(Net, Task), Error> {
+fn prepare(members: u16, way: Way, noted: Noted) -> Result<(Net, Task), Error> {
     let net = Net::start(Over::Shm, members)?;
     let all = usize::from(members);
     let receivers: Vec<u16> = (0..members).collect();
-    let task =
-        |count| Task { way, bytes: BYTES, count, window: WINDOW, receivers: receivers.clone(), is_timed };
+    let task = |count| Task { way, bytes: BYTES, count, window: WINDOW, receivers: receivers.clone(), noted };
     net.all_do(0..members, &task(COUNT / all / 10))?;
     Ok((net, task(COUNT / all)))
 }

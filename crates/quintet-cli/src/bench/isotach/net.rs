@@ -3,7 +3,7 @@
 use super::super::case::Round;
 use super::super::link::Over;
 use super::super::space::served::Served;
-use super::member::{self, Member};
+use super::member::{self, Member, Waits};
 use super::task::Task;
 use crate::companion::Companion;
 use crate::connection::refused;
@@ -28,6 +28,14 @@ impl Net {
     /// # Errors
     /// The system refused, or a member did not come.
     pub(super) fn start(over: Over, members: u16) -> Result<Net, Error> {
+        Self::start_waiting(over, members, Waits::Adaptively)
+    }
+
+    /// The same, each of which waits in such a way.
+    ///
+    /// # Errors
+    /// The system refused, or a member did not come.
+    pub(super) fn start_waiting(over: Over, members: u16, waits: Waits) -> Result<Net, Error> {
         let folder =
             tempfile::Builder::new().prefix("quintet-").tempdir().map_err(refused("make a folder"))?;
         let space = Served::start()?;
@@ -35,9 +43,10 @@ impl Net {
         (0..members)
             .try_for_each(|member| std::fs::create_dir(folder.path().join(member.to_string())))
             .map_err(refused("make a folder"))?;
-        let start = |me| Companion::start(member::arguments(space.address(), me, members, &place(me)));
+        let start =
+            |me| Companion::start(member::arguments(space.address(), (me, members), &place(me), waits));
         let others = (1..members).map(start).collect::<Result<Vec<_>, _>>()?;
-        let this = Member::join(space.address(), 0, members, place(0))?;
+        let this = Member::join(space.address(), (0, members), place(0), waits)?;
         Ok(Net { this, others, space, _folder: folder })
     }
 

@@ -4,7 +4,7 @@ use super::super::case::{Beside, Better, Case, Group, Prepare, Round, Unit};
 use super::super::link::Over;
 use super::latency::LARGEST;
 use super::net::Net;
-use super::task::{Task, Way};
+use super::task::{Noted, Task, Way};
 use super::{PLACEMENT, PLAIN, WAITING};
 use quintet::Error;
 use std::time::Instant;
@@ -78,5 +78,5 @@ pub(super) fn stream(net: &Net, senders: u16, way: Way, bytes: usize, count: usi
 
 /// So many messages to a member, with the usual window.
 pub(super) fn task(way: Way, bytes: usize, count: usize, receiver: u16) -> Task {
-    Task { way, bytes, count, window: WINDOW, receivers: vec![receiver], is_timed: false }
+    Task { way, bytes, count, window: WINDOW, receivers: vec![receiver], noted: Noted::Nothing }
 }

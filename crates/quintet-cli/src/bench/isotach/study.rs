@@ -1,7 +1,9 @@
 //! What the study of Isotach 1.0 measured, between processes of this machine.
 
 use super::super::link::Over;
+use super::cost;
 use super::latency::{read, round_trip};
+use super::member::Waits;
 use super::net::Net;
 use super::stream::{stream, task};
 use super::task::Way;
@@ -30,6 +32,8 @@ pub(crate) struct Nets {
     tcp: Net,
     /// A receiver and its senders, over shared memory.
     many: Net,
+    /// The same for what sends take of a processor.
+    asleep: Net,
 }
 
 impl Nets {
@@ -39,7 +43,8 @@ impl Nets {
     /// The system refused, or a member did not come.
     pub(crate) fn start() -> Result<Nets, Error> {
         let (shm, tcp) = (Net::start(Over::Shm, 2)?, Net::start(Over::Tcp, 2)?);
-        Ok(Nets { shm, tcp, many: Net::start(Over::Shm, SENDERS + 1)? })
+        let many = Net::start(Over::Shm, SENDERS + 1)?;
+        Ok(Nets { shm, tcp, many, asleep: Net::start_waiting(Over::Shm, cost::MEMBERS, Waits::Asleep)? })
     }
 
     /// The value of a run in its unit.
@@ -59,6 +64,10 @@ impl Nets {
             Experiment::Send => {
                 let spent = pair.this.time_of_begins(&task(way, bytes, messages, 1))?;
                 Ok(spent.as_secs_f64() * 1e6 / messages as f64)
+            }
+            Experiment::Cost(sent) => {
+                let taken = cost::cost(&self.asleep, (sent, run.way), bytes, messages)?;
+                Ok(taken.as_secs_f64() * 1e6)
             }
             Experiment::Read => read(pair, length.round_trips).map(|nanoseconds| nanoseconds / 1e3),
             Experiment::Beside(others) => beside(&self.many, others, bytes, messages).map(megabits),

@@ -14,6 +14,30 @@ pub(super) enum Way {
     Meals,
     /// Isochrons that enter a transfer into all books.
     Transfers,
+    /// Isochrons that give a value to the variable with copies at the receivers.
+    Values,
+}
+
+/// What is noted of a task, beside that it is done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Noted {
+    Nothing,
+    /// How long each took.
+    Latencies,
+    /// What all together took of the processor.
+    Processor,
+}
+
+impl Noted {
+    const ALL: [Noted; 3] = [Noted::Nothing, Noted::Latencies, Noted::Processor];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Noted::Nothing => "nothing",
+            Noted::Latencies => "latencies",
+            Noted::Processor => "processor",
+        }
+    }
 }
 
 /// What a member is asked to do.
@@ -27,23 +51,23 @@ pub(super) struct Task {
     /// How many of them, or isochrons with them, are under way at the same time.
     pub(super) window: usize,
     pub(super) receivers: Vec<u16>,
-    /// Whether it matters how long each takes.
-    pub(super) is_timed: bool,
+    pub(super) noted: Noted,
 }
 
 impl Task {
     /// As text.
     pub(super) fn write(&self) -> String {
-        let Task { way, bytes, count, window, receivers, is_timed } = self;
+        let Task { way, bytes, count, window, receivers, noted } = self;
         let way = match way {
             Way::Isochrons(messages) => messages.to_string(),
             Way::Plain => "plain".to_owned(),
             Way::Sequencer => "sequencer".to_owned(),
             Way::Meals => "meals".to_owned(),
             Way::Transfers => "transfers".to_owned(),
+            Way::Values => "values".to_owned(),
         };
         let receivers: Vec<String> = receivers.iter().map(u16::to_string).collect();
-        format!("{way} {bytes} {count} {window} {} {is_timed}", receivers.join(","))
+        format!("{way} {bytes} {count} {window} {} {}", receivers.join(","), noted.name())
     }
 
     /// What was written so, if it was.
@@ -54,17 +78,19 @@ impl Task {
             "sequencer" => Way::Sequencer,
             "meals" => Way::Meals,
             "transfers" => Way::Transfers,
+            "values" => Way::Values,
             messages => Way::Isochrons(messages.parse().ok()?),
         };
         let mut number = || words.next()?.parse().ok();
         let (bytes, count, window) = (number()?, number()?, number()?);
         let receivers = words.next()?.split(',').map(|word| word.parse().ok()).collect::<Option<_>>()?;
-        let is_timed = words.next()?.parse().ok()?;
-        Some(Task { way, bytes, count, window, receivers, is_timed })
+        let name = words.next()?;
+        let noted = Noted::ALL.into_iter().find(|noted| noted.name() == name)?;
+        Some(Task { way, bytes, count, window, receivers, noted })
     }
 }
 
-/// How long each took, in nanoseconds.
+/// How long each took, or all together, in nanoseconds.
 pub(super) fn write_latencies(latencies: &[Duration]) -> Vec<u8> {
     latencies.iter().flat_map(|latency| (latency.as_nanos() as u64).to_le_bytes()).collect()
 }
@@ -88,15 +114,9 @@ mod tests {
 
     #[test]
     fn a_task_is_read_as_it_was_written() {
-        for way in [Way::Isochrons(4), Way::Plain, Way::Sequencer, Way::Meals, Way::Transfers] {
-            let task = Task {
-                way,
-                bytes: 64,
-                count: 1000,
-                window: 16,
-                receivers: vec![0, 2],
-                is_timed: way == Way::Plain,
-            };
+        let ways = [Way::Isochrons(4), Way::Plain, Way::Sequencer, Way::Meals, Way::Transfers, Way::Values];
+        for (way, noted) in ways.into_iter().zip(Noted::ALL.into_iter().cycle()) {
+            let task = Task { way, bytes: 64, count: 1000, window: 16, receivers: vec![0, 2], noted };
             assert_eq!(Task::read(task.write().as_bytes()), Some(task));
         }
         assert_eq!(Task::read(b"plain 1 2"), None);

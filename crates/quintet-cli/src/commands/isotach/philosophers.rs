@@ -73,6 +73,8 @@ enum Event {
 struct Heard {
     meals: BTreeMap<u16, u64>,
     pulse: u64,
+    /// The median of the times between the ends of two pulses, in microseconds, as who keeps the pulse says.
+    apart_us: f64,
     said: BTreeMap<NodeId, Vec<Witnessed>>,
     /// Who has told all that it did.
     complete: BTreeSet<u16>,
@@ -161,6 +163,7 @@ impl Heard {
             self.meals.insert(member, meals);
         }
         self.pulse = self.pulse.max(line["pulse"].as_u64().unwrap_or(0));
+        self.apart_us = line["apart_us"].as_f64().unwrap_or(self.apart_us);
         if line["ended"] == json!(true) {
             self.complete.insert(member);
         }
@@ -249,7 +252,8 @@ impl Table {
 
     fn show(&self) -> Result<(), Error> {
         let meals: Vec<String> = self.heard.meals.values().map(u64::to_string).collect();
-        print_line(format_args!("pulse {}: meals {}", self.heard.pulse, meals.join(" "))).map(drop)
+        let Heard { pulse, apart_us, .. } = self.heard;
+        print_line(format_args!("pulse {pulse}, {apart_us:.0} us apart: meals {}", meals.join(" "))).map(drop)
     }
 
     fn take(&mut self, event: Event) -> Result<(), Error> {
@@ -306,7 +310,7 @@ impl Table {
         });
         if arguments.json {
             let object = json!({
-                "philosophers": arguments.number, "machines": self.places.names(arguments.number), "meals": meals, "isochrons": isochrons, "pulse": self.heard.pulse, "one_order": true,
+                "philosophers": arguments.number, "machines": self.places.names(arguments.number), "meals": meals, "isochrons": isochrons, "pulse": self.heard.pulse, "pulses_apart_us": self.heard.apart_us, "one_order": true,
                 "lost": lost.as_ref().map(|lost| lost.loss.member), "stall_ms": lost.as_ref().map(|lost| lost.stall_ms),
                 "meals_after": lost.as_ref().map(|lost| lost.meals), "told": lost.as_ref().and_then(|lost| lost.told.as_deref()),
                 "repaired": self.heard.repaired, "meals_back": lost.as_ref().and_then(|lost| lost.back),

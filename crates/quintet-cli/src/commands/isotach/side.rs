@@ -106,7 +106,11 @@ impl SideArguments {
             in_any_view(|| put(table, forks, &taken))?;
             dinner.executed();
             if said.elapsed() >= BETWEEN_WORDS {
-                say(&json!({"pulse": taken.place.stamp.pulse.0, "meals": dinner.meals}))?;
+                let pulses = table.counters()?.pulse_intervals;
+                let apart_us = (pulses.count() > 0).then(|| pulses.median().as_secs_f64() * 1e6);
+                say(
+                    &json!({"pulse": taken.place.stamp.pulse.0, "apart_us": apart_us, "meals": dinner.meals}),
+                )?;
                 said = Instant::now();
             }
             std::thread::sleep(THOUGHT);

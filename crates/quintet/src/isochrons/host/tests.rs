@@ -73,7 +73,7 @@ fn uses(inherited: Inherited) -> Receiver<&'static str> {
             (isonet.view().members, isonet.views().len(), isonet.shape().variables().count()),
             (vec![0], 1, 1)
         );
-        assert!(isonet.take_witness().is_empty() && maker.end().is_some());
+        assert!(isonet.take_witness().is_empty() && maker.end().is_some() && is_refused(isonet.counters()));
         say("look");
         assert!(is_refused(isonet.close()));
         drop((isonet, maker, waited));
@@ -90,4 +90,13 @@ fn a_forked_process_is_refused_and_waits_for_no_lock() {
     for what in ["isochron", "plain", "wait", "notify", "look", "end"] {
         assert_eq!(told.recv_timeout(LIMIT), Ok(what), "it hangs, or has failed");
     }
+}
+
+#[test]
+fn a_member_of_which_something_is_not_so_that_is_always_says_what_and_ends() {
+    let isonet = Lab::embedded().isochrons("test").member(0, 1).check_invariants().join().expect("it joins");
+    isonet.host.core.leave(crate::isochrons::error::broken_invariant("one and one are two"));
+    let ended = isonet.isochron().err().expect("it has left");
+    assert!(ended.code() == Code::Mismatch && ended.text().ends_with("that one and one are two"), "{ended}");
+    assert_eq!(isonet.close().map_err(|error| error.code()), Err(Code::Mismatch));
 }

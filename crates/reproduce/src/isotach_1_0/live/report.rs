@@ -1,7 +1,7 @@
 //! All as text, page and objects.
 
 use super::compared::UNSAID;
-use super::{Compared, Link, Live, Row, Run, Table};
+use super::{Compared, Cost, Experiment, Link, Live, Row, Run, Table};
 use crate::linda_lan::{Drawing, DrawnLine, Quartiles};
 use crate::page;
 use core::fmt;
@@ -34,9 +34,9 @@ impl Live {
             let objects = values.iter().enumerate().map(|(turn, value)| object(run, turn, *value));
             objects.collect()
         };
-        let compared = self.compared();
+        let (compared, costs) = (self.compared(), self.costs());
         let sum = json!({
-            "study": "isotach-1.0", "way": "live", "turns": self.turns(), "runs": self.values.len(), "compared": compared.len(),
+            "study": "isotach-1.0", "way": "live", "turns": self.turns(), "runs": self.values.len(), "compared": compared.len(), "costs": costs.len(),
             "processors": self.machine.processors, "load_before": self.machine.load_before, "load_after": self.machine.load_after,
             "findings": self.findings(), "unsaid": UNSAID,
         });
@@ -44,6 +44,7 @@ impl Live {
             .iter()
             .flat_map(of_run)
             .chain(compared.iter().map(Compared::object))
+            .chain(costs.iter().map(Cost::object))
             .chain([sum])
             .collect()
     }
@@ -62,6 +63,7 @@ impl Live {
         for table in self.tables() {
             let _ = writeln!(all, "<h2>{}</h2>\n{}", table.heading(), table.drawn(draw));
         }
+        all.push_str(&self.html_of_costs());
         all.push_str("<h2>What is not measured</h2>\n");
         list(&mut all, UNSAID.map(str::to_owned).into());
         all + page::END
@@ -73,8 +75,10 @@ fn object(run: &Run, turn: usize, value: f64) -> Value {
         "run": run.experiment.name(), "link": run.link.name(), "way": run.way.name(), "packet_bytes": run.packet, "data_bytes": run.data(),
         "messages": run.size, "turn": turn, "value": value, "unit": run.experiment.unit(),
     });
-    if let super::Experiment::Beside(others) = run.experiment {
-        object["beside"] = json!(others.name());
+    match run.experiment {
+        Experiment::Beside(others) => object["beside"] = json!(others.name()),
+        Experiment::Cost(sent) => object["sent"] = json!(sent.name()),
+        _ => {}
     }
     object
 }
@@ -87,7 +91,7 @@ fn list(all: &mut String, sentences: Vec<String>) {
     all.push_str("</ul>\n");
 }
 
-fn told(values: &Quartiles) -> String {
+pub(super) fn told(values: &Quartiles) -> String {
     format!("{:.2} ({:.2} to {:.2})", values.median, values.low, values.high)
 }
 
@@ -164,6 +168,7 @@ impl fmt::Display for Table {
 impl fmt::Display for Live {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.tables().iter().try_for_each(|table| write!(f, "{table}"))?;
+        self.write_costs(f)?;
         writeln!(f, "{COMPARED}")?;
         self.compared().iter().try_for_each(|compared| write!(f, "{compared}"))?;
         writeln!(f, "\n{}", self.machine_in_words())?;

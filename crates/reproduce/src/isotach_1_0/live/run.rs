@@ -3,6 +3,7 @@
 use super::super::Way;
 use super::super::parameters::STUDY_HEADER_BYTES;
 use super::super::study::PRINTED;
+use super::cost::{self, Sent};
 
 const PACKETS: [usize; 6] = [64, 128, 256, 512, 768, 1024];
 /// Messages of an isochron.
@@ -67,6 +68,8 @@ pub enum Experiment {
     Stream,
     /// What the call that begins a message or an isochron takes, while a stream is under way: microseconds.
     Send,
+    /// What each takes of its sender's processor, all that it causes there included: microseconds.
+    Cost(Sent),
     /// What one member gets of four: Mb/s of data.
     Contention,
     /// Plain messages between two members: Mb/s of data.
@@ -83,6 +86,7 @@ impl Experiment {
             Experiment::RoundTrip => "round trip",
             Experiment::Stream => "stream",
             Experiment::Send => "send",
+            Experiment::Cost(_) => "processor time",
             Experiment::Contention => "4 senders",
             Experiment::Beside(_) => "plain messages",
             Experiment::Read => "read",
@@ -93,7 +97,7 @@ impl Experiment {
     #[must_use]
     pub const fn unit(self) -> &'static str {
         match self {
-            Experiment::RoundTrip | Experiment::Send | Experiment::Read => "us",
+            Experiment::RoundTrip | Experiment::Send | Experiment::Cost(_) | Experiment::Read => "us",
             Experiment::Stream | Experiment::Contention | Experiment::Beside(_) => "Mb/s",
         }
     }
@@ -144,6 +148,7 @@ pub fn runs(is_quick: bool) -> Vec<Run> {
         all.extend(longer.map(|size| Run { size: *size, ..Run::of(Experiment::Stream, packet, Way::Safe) }));
         all.extend(Others::ALL.map(|others| Run::of(Experiment::Beside(others), packet, Way::Plain)));
     }
+    all.extend(cost::runs());
     all.push(Run::of(Experiment::Read, PRINTED[0], Way::Safe));
     all
 }

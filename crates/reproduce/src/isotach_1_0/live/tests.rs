@@ -7,6 +7,8 @@ fn live() -> Live {
         match run.experiment {
             Experiment::RoundTrip | Experiment::Send => (if isochrons { 60.0 } else { 20.0 }) / pace,
             Experiment::Read => 70.0 / pace,
+            Experiment::Cost(sent) if isochrons => (6.0 + f64::from(sent.others)) / pace,
+            Experiment::Cost(_) => 2.0 / pace,
             Experiment::Stream | Experiment::Contention => (if isochrons { 50.0 } else { 100.0 }) * pace,
             Experiment::Beside(Others::Rest) => 80.0 * pace,
             Experiment::Beside(Others::Plain) => 60.0 * pace,
@@ -50,4 +52,31 @@ fn a_turn_has_each_run_once_and_the_quick_one_has_all_that_is_printed() {
     assert!(live.compared().iter().all(|compared| compared.ours.median > 0.0), "{live}");
     assert!(live.tables().iter().all(|table| table.rows.len() >= 2), "{live}");
     assert!(!live.to_string().contains("NaN"));
+}
+
+#[test]
+fn what_sends_take_of_the_processor_stands_beside_what_is_printed_and_a_plain_message() {
+    let live = live();
+    let costs = live.costs();
+    let of = |name: &str, packet| {
+        costs.iter().find(|cost| cost.name.contains(name) && cost.packet == packet).unwrap()
+    };
+    assert_eq!(costs.len(), 2 * (1 + 2 + 3 + 3));
+    let printed = |name| [64, 1024].map(|packet| of(name, packet).printed);
+    assert_eq!(printed("a plain message"), [Some(3.3), Some(37.5)]);
+    assert_eq!(printed("a message, no marker"), [Some(5.2), Some(49.8)]);
+    assert_eq!(printed("one to itself"), [Some(9.4), Some(58.2)]);
+    assert_eq!(printed("copies elsewhere: 4"), [None, None]);
+    let four = of("copies elsewhere: 4", 64);
+    assert_eq!((four.ours.low, four.ours.high), (12.5, 17.5), "10 us, and 20 at half the pace");
+    assert_eq!((four.to_plain.low, four.to_plain.high), (5.0, 5.0), "in its turn");
+    let local = of("purely local", 1024);
+    assert_eq!((local.to_plain.median, of("copies with its own: 2", 64).to_plain.median), (3.0, 3.5));
+    let (text, page) = (live.to_string(), live.html(&|_, _, _, _| String::new()));
+    assert!(
+        costs.iter().all(|cost| text.contains(&cost.name) && page.contains(&crate::page::escape(&cost.name)))
+    );
+    let objects = live.objects();
+    assert_eq!(objects.iter().filter(|object| object["cost"].is_string()).count(), costs.len());
+    assert!(objects.iter().any(|object| object["sent"] == "a message, no marker" && object["unit"] == "us"));
 }

@@ -1,0 +1,101 @@
+//! What a member has counted, for a program that asks.
+
+use super::quintet_isonet;
+use crate::boundary::{guarded, place, value};
+use crate::error::quintet_status;
+use core::mem::MaybeUninit;
+use quintet::isotach::Counters;
+use std::time::Duration;
+
+/// What a member of an isonet has counted since it has joined.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub struct quintet_counters {
+    /// Isochrons that its program has begun, and that were taken.
+    pub begun: u64,
+    /// Of these, those that all their receivers have executed.
+    pub executed: u64,
+    /// Of these, those that were not executed as far as it is known here, as a view or this member has ended.
+    pub lost: u64,
+    /// Of these, those of this member alone: no other one heard of them.
+    pub local: u64,
+    /// Operations of those that were begun.
+    pub operations: u64,
+    /// Isochrons of its program that were not taken: with what cannot be, or one too many.
+    pub refused: u64,
+    /// Parts of isochrons, its own as well, that this member has executed.
+    pub parts: u64,
+    /// Parts of others whose pulse was over when they came: they waited for nothing but what is before them.
+    pub parts_at_once: u64,
+    /// Parts of others that waited for the end of their pulse.
+    pub parts_waited: u64,
+    /// Frames of another view that were not taken.
+    pub fenced: u64,
+    /// Isochrons that got their place here: of the member that keeps the pulse, all that are not one member's alone. So are those that follow.
+    pub stamped: u64,
+    /// Pulses that have ended here.
+    pub pulses: u64,
+    /// Tokens to other switches: none where there is one.
+    pub tokens: u64,
+    /// Markers: isochrons that members were told to execute, once for each member.
+    pub markers: u64,
+    /// Frames in which they went.
+    pub marker_frames: u64,
+    /// Pulses that have ended behind another one of their view: the times that follow are from the one before to each of them, rest included, in nanoseconds, and 0 where there were none.
+    pub pulse_intervals: u64,
+    /// The shortest.
+    pub pulse_interval_shortest_ns: u64,
+    /// So long were half of them at most; an eighth too long, or less.
+    pub pulse_interval_median_ns: u64,
+    /// So long were 99 of 100 at most, likewise.
+    pub pulse_interval_p99_ns: u64,
+    /// The longest.
+    pub pulse_interval_longest_ns: u64,
+    /// Zero; later versions may have more numbers.
+    pub reserved: [u64; 12],
+}
+
+impl From<&Counters> for quintet_counters {
+    fn from(counted: &Counters) -> quintet_counters {
+        let intervals = &counted.pulse_intervals;
+        let ns = |length: Duration| u64::try_from(length.as_nanos()).unwrap_or(u64::MAX);
+        quintet_counters {
+            begun: counted.begun,
+            executed: counted.executed,
+            lost: counted.lost,
+            local: counted.local,
+            operations: counted.operations,
+            refused: counted.refused,
+            parts: counted.parts,
+            parts_at_once: counted.parts_at_once,
+            parts_waited: counted.parts_waited,
+            fenced: counted.fenced,
+            stamped: counted.stamped,
+            pulses: counted.pulses,
+            tokens: counted.tokens,
+            markers: counted.markers,
+            marker_frames: counted.marker_frames,
+            pulse_intervals: intervals.count(),
+            pulse_interval_shortest_ns: ns(intervals.shortest()),
+            pulse_interval_median_ns: ns(intervals.median()),
+            pulse_interval_p99_ns: ns(intervals.quantile(0.99)),
+            pulse_interval_longest_ns: ns(intervals.longest()),
+            reserved: [0; 12],
+        }
+    }
+}
+
+/// What this member has counted since it has joined; once it has ended, until then: see `quintet_counters`.
+///
+/// Fails with `QUINTET_BAD_VALUE` before it has joined.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_isonet_counters(
+    isonet: Option<&quintet_isonet>,
+    counters: Option<&mut MaybeUninit<quintet_counters>>,
+) -> quintet_status {
+    guarded(|| {
+        let counters = place(counters, "counters", quintet_counters::default())?;
+        *counters = (&value(isonet)?.joined()?.counters()?).into();
+        Ok(())
+    })
+}

@@ -60,8 +60,12 @@ def uses(address: str) -> None:
         for n in range(20):
             space.out("row", n)
         assert sorted(row[1] for row in space.collect("row", int)) == list(range(20))
-        with pytest.raises(quintet.BadValue, match="watch a named space"):
-            next(iter(space.watch("row", int)))
+        events = space.watch("row", int, timeout=LONG_S)
+        space.out("row", 20)
+        event = next(events)
+        assert (event.change, event.fields) == ("put", ("row", 20))
+        with pytest.raises(quintet.BadValue, match="watch the tuples of one template"):
+            next(space.watch(timeout=LONG_S))
         with pytest.raises(quintet.BadValue, match="two named spaces"):
             space.collect_into(lab.create_space("orders"), "row", int)
 

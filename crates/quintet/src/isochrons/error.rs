@@ -66,8 +66,8 @@ pub(super) fn would_wait_for_itself() -> Error {
     Error::new(Code::BadValue, text)
 }
 
-/// What is always so of this member is not so.
+/// An invariant of this member does not hold.
 pub(super) fn broken_invariant(broken: &str) -> Error {
-    let text = format!("this member has left its isonet: of it it is not so, as it is always, that {broken}");
+    let text = format!("this member has left its isonet, as an invariant of it does not hold: {broken}");
     Error::new(Code::Mismatch, text)
 }

@@ -97,6 +97,6 @@ fn a_member_of_which_something_is_not_so_that_is_always_says_what_and_ends() {
     let isonet = Lab::embedded().isochrons("test").member(0, 1).check_invariants().join().expect("it joins");
     isonet.host.core.leave(crate::isochrons::error::broken_invariant("one and one are two"));
     let ended = isonet.isochron().err().expect("it has left");
-    assert!(ended.code() == Code::Mismatch && ended.text().ends_with("that one and one are two"), "{ended}");
+    assert!(ended.code() == Code::Mismatch && ended.text().ends_with("hold: one and one are two"), "{ended}");
     assert_eq!(isonet.close().map_err(|error| error.code()), Err(Code::Mismatch));
 }

@@ -40,6 +40,9 @@ impl Node {
             if seeded!(self.config, CreditDoubled) {
                 self.outgoing.acknowledge(manager, self.fence.view, (from.node, Rank(rank.0 + 1)));
             }
+            if self.arrived.len() == 1 {
+                self.outgoing.close(self.fence.view);
+            }
         }
         Ok(())
     }

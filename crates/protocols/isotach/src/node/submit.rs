@@ -253,7 +253,7 @@ impl Node {
         self.to_announce.front().is_some_and(|rank| self.own[rank].unsent == 0)
     }
 
-    /// Announces what has left: in the order of the ranks, none before an earlier one.
+    /// Announces what has left: in the order of the ranks, none before an earlier one. What is the only one under way waits for no others.
     pub(super) fn announce(&mut self) {
         while self.has_announcement() {
             let Some(rank) = self.to_announce.pop_front() else { return };
@@ -261,6 +261,9 @@ impl Node {
             own.is_announced = true;
             let announced = Announced { rank, receivers: own.receivers.clone() };
             self.outgoing.announce(self.fence.view, &announced);
+            if self.own.len() == 1 {
+                self.outgoing.close(self.fence.view);
+            }
         }
     }
 

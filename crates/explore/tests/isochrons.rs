@@ -122,6 +122,13 @@ fn what_was_found_of_live_members_stays_mended() {
     assert_eq!(hold_again(&Isonets::default(), "corpus-of-isonets"), 1);
 }
 
+/// A member is stopped, and goes on with what it knew, while it has an answer on its way to its program.
+#[test]
+fn what_a_member_told_its_program_is_not_lost_as_it_is_stopped() {
+    let report = explore(&Isonets::default(), &Options::of(10_391..10_392));
+    assert!(report.failure.is_none() && report.undecided.is_empty(), "{report}");
+}
+
 /// Runs the schedules of a folder: how many there are.
 fn hold_again(system: &impl System, folder: &str) -> usize {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);

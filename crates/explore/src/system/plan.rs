@@ -97,7 +97,6 @@ impl Plan {
         let patience = patience(system, nodes, link);
         let drawn = Drawn {
             patience,
-            steps_end: joins(system, nodes, |joined| joined == Joined::Redialled),
             begin: system.begins_after(),
             within: pace.faults_within,
             ..Drawn::new(nodes, allowed)
@@ -175,8 +174,6 @@ struct Drawn {
     allowed: Faults,
     /// What is under way takes no longer.
     patience: Span,
-    /// Nothing befalls a node that stood still before the step has ended that it was in: so what that told callers is not lost with a stop that the node remembers.
-    steps_end: bool,
     /// Before the first fault.
     begin: Span,
     /// In so much time from then on faults begin.
@@ -195,7 +192,6 @@ impl Drawn {
             nodes,
             allowed,
             patience,
-            steps_end: false,
             begin,
             within,
             faults: Vec::new(),
@@ -239,11 +235,6 @@ impl Drawn {
             Sort::Pause => {
                 let pause = Fault::Pause { node, span: lasting };
                 self.strike(at, lasting, node, (pause, Fault::GoOn { node }));
-                if self.steps_end {
-                    self.down.extend(
-                        self.down.last().map(|(_, _, until)| (node, *until, Span(until.0 + lasting.0))),
-                    );
-                }
             }
             Sort::Stop | Sort::Crash => {
                 let notice = chooser.below(lasting.0 / 1_000);

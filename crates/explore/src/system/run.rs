@@ -251,6 +251,9 @@ impl<'a, S: System> Run<'a, S> {
             self.run_to(next)?;
             self.do_due();
             if let Some((_, fault)) = faults.next_if(|(at, _)| Time::ZERO + *at <= next) {
+                if let Fault::Down { node, remembers: true, .. } = fault {
+                    self.let_work_end(*node)?;
+                }
                 self.suffer(fault);
             } else if let Some((index, _)) = request.filter(|(_, at)| *at <= next) {
                 self.ask(index);
@@ -355,6 +358,16 @@ impl<'a, S: System> Run<'a, S> {
         if self.lives[index].requests_left > 0 {
             self.put_off(index);
         }
+    }
+
+    /// Lets a node do what has come to it. A process that is stopped has that before it still; here it would know of it, and what it told others and its callers would be lost.
+    fn let_work_end(&mut self, node: NodeId) -> Result<(), Broken> {
+        while self.simulation.is_at_work(node)
+            && let Some(next) = self.simulation.next_at()
+        {
+            self.run_to(next.time())?;
+        }
+        Ok(())
     }
 
     fn suffer(&mut self, fault: &Fault) {

@@ -6,7 +6,7 @@ use crate::arrival::{Arrival, News};
 use crate::choices::Chooser;
 use crate::disk::Disk;
 use crate::hosted::Hosted;
-use crate::ids::ProcessorId;
+use crate::ids::{ProcessorId, ThreadPlace};
 use crate::link::Luck;
 use quintet_contract::{Address, DownCause, NodeId, PeerChange, Port, Random, Span};
 use std::collections::BTreeMap;
@@ -175,6 +175,14 @@ impl Simulation {
     #[must_use]
     pub fn processors_of(&self, id: NodeId) -> Vec<ProcessorId> {
         self.nodes.get(id).map(|node| self.threads.processors(&node.threads)).unwrap_or_default()
+    }
+
+    /// Whether a thread of this node has a processor: what it was given last is not done.
+    #[must_use]
+    pub fn is_at_work(&self, id: NodeId) -> bool {
+        let Some(place) = self.nodes.find(id) else { return false };
+        let is_of_node = |thread: ThreadPlace| self.threads[thread].node == place;
+        self.processors_of(id).into_iter().any(|id| self.processors[id.0].current.is_some_and(is_of_node))
     }
 
     /// Lets every cycle of a processor take `per_mille` thousandths of its time from the next work on.

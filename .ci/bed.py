@@ -67,6 +67,9 @@ class Bed:
             raise Failed(f"{word} {machine}: {lost.stderr.strip()}")
         return f"machine {machine} {'cut off' if self.are_namespaces else 'killed'}"
 
-    def down(self) -> None:
+    def __enter__(self) -> Bed:
+        return self
+
+    def __exit__(self, *_why: object) -> None:
         """Ends the machines and all that runs on them."""
         self.says("down", "--name", self.name)

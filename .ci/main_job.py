@@ -87,19 +87,14 @@ def judge(lost: str, redone: list[re.Match[str]]) -> str:
 def main() -> int:
     """Returns the exit status."""
     quintet, python = (str(Path(word).absolute()) for word in sys.argv[1:3])
-    bed = None
     try:
-        bed = Bed(quintet, "main-job")
-        bed.make_cluster()
-        print("main job: ok:", judge(*run_job(bed, python)))
-        status = 0
+        with Bed(quintet, "main-job") as bed:
+            bed.make_cluster()
+            print("main job: ok:", judge(*run_job(bed, python)))
     except (Failed, subprocess.TimeoutExpired) as problem:
         print("main job: FAILED:", problem)
-        status = 1
-    finally:
-        if bed is not None:
-            bed.down()
-    return status
+        return 1
+    return 0
 
 
 if __name__ == "__main__":

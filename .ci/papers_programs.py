@@ -115,22 +115,17 @@ def run_all(programs: Programs, bed: Bed) -> None:
 def main() -> int:
     """Returns the exit status."""
     target, python = Path(sys.argv[1]).resolve(), str(Path(sys.argv[2]).absolute())
-    bed = None
     try:
         with tempfile.TemporaryDirectory() as folder:
             programs = Programs(target, python, Path(folder))
-            bed = Bed(programs.quintet, "papers-programs")
-            bed.make_cluster()
-            run_all(programs, bed)
-        print("paper's programs: ok: the same results in", ", ".join(LANGUAGES))
-        status = 0
+            with Bed(programs.quintet, "papers-programs") as bed:
+                bed.make_cluster()
+                run_all(programs, bed)
     except (Failed, subprocess.TimeoutExpired) as problem:
         print("paper's programs: FAILED:", problem)
-        status = 1
-    finally:
-        if bed is not None:
-            bed.down()
-    return status
+        return 1
+    print("paper's programs: ok: the same results in", ", ".join(LANGUAGES))
+    return 0
 
 
 if __name__ == "__main__":

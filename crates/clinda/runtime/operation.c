@@ -192,7 +192,7 @@ clinda_tuple clinda_rdp(const clinda_tuple *wanted)
  * requests, and others that wait are served first. */
 static bool has_one_manager(const char *place)
 {
-    static uint64_t managers;
+    static _Atomic uint64_t managers;
     quintet_state state;
 
     if (managers == 0) {

@@ -2639,7 +2639,8 @@ quintet_status quintet_isochron_new(quintet_isonet *isonet,
 /**
  * Sends a message to a handler of a member, this one as well.
  *
- * Fails with `QUINTET_BAD_VALUE` for no such member, `QUINTET_TOO_LARGE` if the isochron would become too large. It goes on without the message.
+ * Fails with `QUINTET_BAD_VALUE` for no such member, `QUINTET_PEER_DIED` for one that has ended, `QUINTET_TOO_LARGE` if the isochron would become too large. It goes on without
+ * the message.
  */
 quintet_status quintet_isochron_send(quintet_isochron *isochron,
                                      uint16_t member,
@@ -2661,7 +2662,7 @@ quintet_status quintet_isochron_send_all(quintet_isochron *isochron,
 /**
  * Reads a variable, behind what the isochron does before. `index` is which of its values that is (`quintet_isochron_value`); it may be NULL.
  *
- * Fails with `QUINTET_BAD_VALUE` for no such variable, `QUINTET_TOO_LARGE`.
+ * Fails with `QUINTET_BAD_VALUE` for no such variable, `QUINTET_PEER_DIED` if all members that had a copy have ended, `QUINTET_TOO_LARGE`.
  */
 quintet_status quintet_isochron_read(quintet_isochron *isochron,
                                      uint32_t variable,
@@ -2670,7 +2671,7 @@ quintet_status quintet_isochron_read(quintet_isochron *isochron,
 /**
  * Gives a variable a value, of its size.
  *
- * Fails with `QUINTET_BAD_VALUE` for no such variable or another size, `QUINTET_TOO_LARGE`.
+ * Fails with `QUINTET_BAD_VALUE` for no such variable or another size, `QUINTET_PEER_DIED` if all members that had a copy have ended, `QUINTET_TOO_LARGE`.
  */
 quintet_status quintet_isochron_write(quintet_isochron *isochron,
                                       uint32_t variable,

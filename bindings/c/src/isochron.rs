@@ -70,7 +70,8 @@ pub extern "C" fn quintet_isochron_new(
 
 /// Sends a message to a handler of a member, this one as well.
 ///
-/// Fails with `QUINTET_BAD_VALUE` for no such member, `QUINTET_TOO_LARGE` if the isochron would become too large. It goes on without the message.
+/// Fails with `QUINTET_BAD_VALUE` for no such member, `QUINTET_PEER_DIED` for one that has ended, `QUINTET_TOO_LARGE` if the isochron would become too large. It goes on without
+/// the message.
 #[unsafe(no_mangle)]
 pub extern "C" fn quintet_isochron_send(
     isochron: Option<&quintet_isochron>,
@@ -104,7 +105,7 @@ pub extern "C" fn quintet_isochron_send_all(
 
 /// Reads a variable, behind what the isochron does before. `index` is which of its values that is (`quintet_isochron_value`); it may be NULL.
 ///
-/// Fails with `QUINTET_BAD_VALUE` for no such variable, `QUINTET_TOO_LARGE`.
+/// Fails with `QUINTET_BAD_VALUE` for no such variable, `QUINTET_PEER_DIED` if all members that had a copy have ended, `QUINTET_TOO_LARGE`.
 #[unsafe(no_mangle)]
 pub extern "C" fn quintet_isochron_read(
     isochron: Option<&quintet_isochron>,
@@ -122,7 +123,7 @@ pub extern "C" fn quintet_isochron_read(
 
 /// Gives a variable a value, of its size.
 ///
-/// Fails with `QUINTET_BAD_VALUE` for no such variable or another size, `QUINTET_TOO_LARGE`.
+/// Fails with `QUINTET_BAD_VALUE` for no such variable or another size, `QUINTET_PEER_DIED` if all members that had a copy have ended, `QUINTET_TOO_LARGE`.
 #[unsafe(no_mangle)]
 pub extern "C" fn quintet_isochron_write(
     isochron: Option<&quintet_isochron>,

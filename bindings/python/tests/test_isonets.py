@@ -3,6 +3,7 @@
 import asyncio
 import pickle
 import threading
+import time
 
 import pytest
 
@@ -53,6 +54,14 @@ def at_once(calls):
 
 def close(isonets):
     return at_once([isonet.close for isonet in isonets])
+
+
+def wait_for_members(isonet, members):
+    """A member that comes back knows the view before all others do."""
+    end = time.monotonic() + WITHIN_S
+    while isonet.view.members != members:
+        assert time.monotonic() < end, f"it has view {isonet.view}"
+        time.sleep(0.001)
 
 
 def test_plain_messages_come_whatever_isochrons_wait_for(lab):
@@ -123,9 +132,17 @@ def test_each_view_that_begins_is_told_and_a_reader_is_told_whether_the_writer_h
     with pytest.raises(quintet.WriterDied):
         isonets[2].update(lambda x: x + 1, X)
     assert isonets[2].update(lambda x: x + 1, X) == 1, "it is zero after that"
+    for refused in [lambda: isonets[2].read(AT_ONE), lambda: isonets[2].write(AT_ONE, 4), lambda: isonets[2].update(lambda x: x, AT_ONE)]:
+        with pytest.raises(quintet.ValueLost, match="no copy of variable 2"):
+            refused()
+    for refused in [lambda: isonets[2].send(1, "note"), lambda: isonets[2].send_plain(1, "note")]:
+        with pytest.raises(quintet.PeerDied, match="member 1 has ended"):
+            refused()
     isonets[1] = lab.isochrons("test", variables=[X, AT_ONE], member=(1, 3), rejoinable=True, rejoin=True, limit=WITHIN_S).join()
     with pytest.raises(quintet.ValueLost):
         isonets[1].read(AT_ONE)
+    for isonet in (isonets[0], isonets[2]):
+        wait_for_members(isonet, (0, 1, 2))
     isonets[0].write(AT_ONE, 4)
     assert isonets[2].read(AT_ONE) == 4
     came_back = [isonet.view for isonet in isonets]

@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-use quintet::{Cause, Code, Error, Isonet, IsonetBuilder, IsonetCause, Lab, ServeConfig, Server, Variable};
+use quintet::{
+    Cause, Code, Error, Isonet, IsonetBuilder, IsonetCause, Lab, NoValue, ServeConfig, Server, Variable,
+};
 use quintet_testbed::TempDir;
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -127,6 +129,33 @@ fn whoever_ended_comes_back_with_what_the_others_have_also_who_keeps_the_pulse()
     for book in &books {
         assert_eq!(*book.lock().unwrap(), all);
     }
+}
+
+/// What an isonet has lost is told from what it never had, and the rest of the isochron is executed.
+#[test]
+fn who_has_ended_and_what_went_with_them_are_refused_as_such() {
+    let job = Job::new();
+    let books: Vec<Book> = (0..MEMBERS).map(|_| Book::default()).collect();
+    let mut members = job.join_all(&books);
+    for left in [vec![0, 1], vec![0]] {
+        drop(members.pop());
+        wait_for_view(members[0].as_ref().unwrap(), &left);
+    }
+    let left = members[0].as_ref().unwrap();
+    let lost = Cause::Isonet(IsonetCause::NoValue(NoValue::Lost));
+    let mut isochron = left.isochron().unwrap();
+    assert_eq!(isochron.send(1, ENTER, vec![1]).unwrap_err().code(), Code::PeerDied);
+    assert_eq!(isochron.send(MEMBERS, ENTER, vec![1]).unwrap_err().code(), Code::BadValue);
+    assert_eq!(isochron.read(AT_TWO).unwrap_err().cause(), &lost);
+    assert_eq!(isochron.write(AT_TWO, vec![1]).unwrap_err().cause(), &lost);
+    assert_eq!(isochron.schedule(AT_TWO).unwrap_err().cause(), &lost);
+    assert_eq!(isochron.read(Variable(9)).unwrap_err().code(), Code::BadValue);
+    isochron.send(0, ENTER, vec![1]).unwrap();
+    isochron.execute().unwrap();
+    assert_eq!(*books[0].lock().unwrap(), [1]);
+    assert_eq!(left.send_plain(2, ENTER, vec![]).unwrap_err().code(), Code::PeerDied);
+    let update = left.update(&[AT_TWO], |had| Ok(had.to_vec()));
+    assert_eq!(update.unwrap_err().cause(), &lost);
 }
 
 /// Two members enter numbers without a pause while the third ends and comes back: all books are the same in the end.

@@ -74,7 +74,7 @@ class Part:
         self._executed: tuple[Place, list[bytes | tuple[str, str]]] | None = None
 
     def send(self, member: int, handler: int | str, data: Data = b"") -> None:
-        """Sends a message to a member's handler; to this member's as well. Raises BadValue, TooLarge; the isochron goes on without it."""
+        """Sends a message to a member's handler; to this member's as well. Raises BadValue; PeerDied: the member has ended; TooLarge; the isochron goes on without it."""
         self._native.send(checked_member(member), handler_number(handler), message_bytes(data))
 
     def send_all(self, handler: int | str, data: Data = b"") -> None:
@@ -83,22 +83,22 @@ class Part:
         self._native.send_all(handler_number(handler), message_bytes(data))
 
     def read(self, variable: Variable) -> Read:
-        """Reads a variable, behind what the isochron does before: `.value` is there once it is executed. Raises BadValue, TooLarge."""
+        """Reads a variable, behind what the isochron does before: `.value` is there once it is executed. Raises BadValue; ValueLost: all members that had a copy have ended; TooLarge."""
         return Read(self, variable, self._read(variable))
 
     def _read(self, variable: Variable) -> int:
         return self._native.read(self._shape.known(variable))
 
     def write(self, variable: Variable, value: Any) -> None:
-        """Gives a variable a value. Raises BadValue, TooLarge."""
+        """Gives a variable a value. Raises BadValue, ValueLost, TooLarge, as `read`."""
         self._native.write(self._shape.known(variable), variable.pack(value))
 
     def schedule(self, variable: Variable) -> None:
-        """Reserves the place of a write: who reads behind it waits for the value, which `assign` gives later. Raises BadValue, TooLarge."""
+        """Reserves the place of a write: who reads behind it waits for the value, which `assign` gives later. Raises BadValue, ValueLost, TooLarge, as `read`."""
         self._native.schedule(self._shape.known(variable))
 
     def assign(self, variable: Variable, value: Any) -> None:
-        """Gives the value for the place that this member has reserved. Raises BadValue, TooLarge."""
+        """Gives the value for the place that this member has reserved. Raises BadValue, ValueLost, TooLarge, as `read`."""
         self._native.assign(self._shape.known(variable), variable.pack(value))
 
     def abandon(self) -> None:

@@ -1,8 +1,9 @@
 //! What isochrons are refused for, as errors.
 
 use super::views::Views;
-use crate::{Cause, Code, Error, IsonetCause, Limit, PeerGone, Size};
-use quintet_isotach::{Halt, HaltCause, Misuse, Refusal};
+use crate::{Cause, Code, Error, IsonetCause, Limit, NoValue, PeerGone, Size};
+use quintet_contract::NodeId;
+use quintet_isotach::{Halt, HaltCause, Misuse, Refusal, Variable};
 
 /// What a program did wrong.
 pub(super) fn of_misuse(misuse: &Misuse) -> Error {
@@ -10,6 +11,21 @@ pub(super) fn of_misuse(misuse: &Misuse) -> Error {
         Misuse::TooLarge { .. } => Error::new(Cause::Limit(Limit::Size(Size::Told)), misuse.to_string()),
         _ => Error::new(Code::BadValue, misuse.to_string()),
     }
+}
+
+/// A member of the isonet is not in the view in which it is sent something.
+pub(super) fn not_in_view(node: NodeId) -> Error {
+    let text = format!("member {} has ended and is not in this view: nothing was sent to it", node.0);
+    Error::new(Cause::PeerGone(PeerGone::Died), text)
+}
+
+/// A variable of the isonet has no copy in the view in which it is asked for.
+pub(super) fn without_copy(variable: Variable) -> Error {
+    let text = format!(
+        "no copy of variable {} is left in this view, as all members that had one have ended: write it once one of them has come back",
+        variable.0
+    );
+    Error::new(Cause::Isonet(IsonetCause::NoValue(NoValue::Lost)), text)
 }
 
 /// Why an isochron is not executed. `views` says what another view is.

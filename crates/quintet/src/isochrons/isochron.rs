@@ -100,7 +100,8 @@ impl Isochron {
     /// Sends a message to a handler of a member, this one as well.
     ///
     /// # Errors
-    /// [`Code::BadValue`]: there is no such member. [`Code::TooLarge`]: the isochron becomes too large. It goes on without the message.
+    /// [`Code::BadValue`]: there is no such member. [`Code::PeerDied`]: it has ended, and is not in the view. [`Code::TooLarge`]: the isochron becomes too large. It goes on
+    /// without the message.
     pub fn send(&mut self, member: u16, handler: u32, bytes: impl Into<Bytes>) -> Result<(), Error> {
         let (to, bytes) = (NodeId(member), bytes.into());
         self.add(Operation::Send { to, handler, bytes: bytes.clone() }, |checked| {
@@ -125,7 +126,8 @@ impl Isochron {
     /// Reads a variable, behind what the isochron does before it. Gives which of [`Executed::values`] its value is.
     ///
     /// # Errors
-    /// [`Code::BadValue`]: there is no such variable. [`Code::TooLarge`]: the isochron becomes too large, or its values.
+    /// [`Code::BadValue`]: there is no such variable. [`IsonetCause::NoValue`](crate::IsonetCause): all members that had a copy have ended. [`Code::TooLarge`]: the isochron
+    /// becomes too large, or its values.
     pub fn read(&mut self, variable: Variable) -> Result<usize, Error> {
         self.add(Operation::Read(variable), |checked| checked.read(variable).map(drop))?;
         self.reads += 1;
@@ -135,7 +137,7 @@ impl Isochron {
     /// Gives a variable a value, of its size, at all its copies.
     ///
     /// # Errors
-    /// [`Code::BadValue`]: there is no such variable, or the value has another size. [`Code::TooLarge`]: the isochron becomes too large.
+    /// As [`read`](Isochron::read). [`Code::BadValue`]: the value has another size.
     pub fn write(&mut self, variable: Variable, value: impl Into<Bytes>) -> Result<(), Error> {
         let value = value.into();
         self.add(Operation::Write(variable, value.clone()), |checked| checked.write(variable, value))
@@ -170,7 +172,7 @@ impl Isochron {
         operation: Operation,
         check: impl FnOnce(&mut Composer) -> Result<(), Misuse>,
     ) -> Result<(), Error> {
-        check(&mut self.checked).map_err(|misuse| of_misuse(&misuse))?;
+        check(&mut self.checked).map_err(|misuse| self.core.misuse(&misuse))?;
         if !core::mem::replace(&mut self.is_counted, true) {
             self.core.unended.fetch_add(1, Ordering::Relaxed);
         }

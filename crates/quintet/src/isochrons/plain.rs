@@ -1,6 +1,6 @@
 //! Plain messages between members: without a place in the order, delayed by nothing that has one.
 
-use super::error::{of_misuse, would_wait_for_itself};
+use super::error::would_wait_for_itself;
 use super::host::{Core, Isonet};
 use super::isochron::Isochron;
 use super::maker::IsochronMaker;
@@ -128,7 +128,7 @@ fn begin(core: &Arc<Core>, member: u16, handler: u32, bytes: &[u8]) -> Result<Pe
     core.board.check_process()?;
     let node = NodeId(member);
     if core.present().1.topology().switch_of(node).is_none() {
-        return Err(of_misuse(&Misuse::UnknownNode { node }));
+        return Err(core.misuse(&Misuse::UnknownNode { node }));
     }
     if bytes.len() > MAX_ISOCHRON_BYTES {
         let text = format!(

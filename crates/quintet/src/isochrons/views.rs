@@ -1,11 +1,11 @@
 //! The views of an isonet as one member sees them.
 
-use super::error::of_refusal;
+use super::error::{not_in_view, of_misuse, of_refusal, without_copy};
 use super::host::Core;
 use crate::Error;
 use core::fmt;
 use quintet_contract::NodeId;
-use quintet_isotach::{Halt, HaltCause, Isonet, Newcomers, Refusal, Topology, View};
+use quintet_isotach::{Halt, HaltCause, Isonet, Misuse, Newcomers, Refusal, Topology, View};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -198,6 +198,18 @@ impl Core {
         // What this member knew of the isonet while it was in none.
         state.all.remove(&OUTSIDE);
         state.present.clone()
+    }
+
+    /// Why a view has no room for an operation: what the isonet began with and has lost since is told from what never was.
+    pub(super) fn misuse(&self, misuse: &Misuse) -> Error {
+        let (_, first) = self.views.first();
+        match misuse {
+            Misuse::UnknownNode { node } if first.topology().switch_of(*node).is_some() => not_in_view(*node),
+            Misuse::UnknownVariable { variable } if first.shape(*variable).is_some() => {
+                without_copy(*variable)
+            }
+            _ => of_misuse(misuse),
+        }
     }
 
     /// Why something is not executed, by whose doing where that is known.

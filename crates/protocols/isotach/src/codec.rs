@@ -59,8 +59,12 @@ pub use calls::{Completed, Delivered, Halt, HaltCause, Halted, NextView, Plain, 
 pub(crate) use calls::{Values, read_values};
 pub(crate) use cut::pieces;
 pub use cut::{Cut, CutStep, Farewell};
+#[cfg(test)]
+pub(crate) use entries::write_marker;
 pub use entries::{Announced, Executed, Ordered, Token};
-pub(crate) use entries::{Batch, write_announced, write_entry, write_marker, write_received};
+pub(crate) use entries::{
+    Batch, MARKERS_OF_A_FRAME, Markers, TokenFront, write_announced, write_entry, write_received,
+};
 pub use entries::{read_announcements, read_markers, read_received, read_token};
 pub use isonet::{read_isonet, write_isonet};
 pub use members::NextMembers;

@@ -41,7 +41,7 @@
 //! | `cut.rs` | what a view that ends executes, of all that those who are left know |
 //! | `memory.rs` | copies of variables, reserved places |
 //! | `snapshot.rs` | what a view began with, kept for who joins with it |
-//! | `lane.rs`, `fence.rs`, `tally.rs` | what waits for room; which frames are of the view; who floods |
+//! | `lane.rs`, `frames.rs`, `fence.rs`, `tally.rs` | what waits for room; frames in one buffer; which frames are of the view; who floods |
 //! | `witness.rs` | [`check`]: whether what nodes did is what isochrons promise; [`Testimony`]: how that is told |
 //! | `config.rs`, `limits.rs` | [`NodeConfig`], [`ManagerConfig`]; every limit |
 //! | `fuzzing.rs` | what the fuzz targets run |
@@ -54,6 +54,7 @@ mod counters;
 mod cut;
 mod defect;
 mod fence;
+mod frames;
 pub mod fuzzing;
 mod intervals;
 mod isochron;

@@ -10,8 +10,8 @@ mod tokens;
 mod view;
 
 use crate::codec::{
-    ANNOUNCE, Announced, Batch, HALTED, Halt, HaltCause, Halted, MARKERS, NEXT_VIEW, Ordered, RECEIVED,
-    TOKEN, read_announcements, read_received, read_token, write_marker,
+    ANNOUNCE, Announced, HALTED, Halt, HaltCause, Halted, MARKERS, MARKERS_OF_A_FRAME, Markers, NEXT_VIEW,
+    Ordered, RECEIVED, TOKEN, read_announcements, read_received, read_token,
 };
 use crate::config::ManagerConfig;
 use crate::cut::Told;
@@ -24,10 +24,9 @@ use crate::siu::Siu;
 use crate::tally::Tally;
 pub(crate) use metrics::ManagerCounters;
 use quintet_contract::{
-    Address, Bytes, Disconnect, Frame, Input, Kind, Meter, NodeId, Outbox, OwnedFrame, PeerChange, Protocol,
-    SendError, Time, Token as FrameToken,
+    Address, Disconnect, Frame, Input, Meter, NodeId, Outbox, PeerChange, Protocol, SendError, Time,
+    Token as FrameToken,
 };
-use quintet_wire::encode_to_vec;
 use quintet_wire::registry::{PORT_CALLERS, PORT_ISOTACH, PORT_TOKEN_MANAGER};
 use stability::Stability;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -287,11 +286,11 @@ impl TokenManager {
         let mut lost = None;
         self.last_words.retain(|to, lane| {
             // Who takes no frame of this size learns nothing, and is none of this view for long.
-            lane.flush(*to, out).is_ok() && !lane.is_empty()
+            lane.flush(*to, out, |_| {}).is_ok() && !lane.is_empty()
         });
         if let Some(to) = self.asked_by {
             // Answers are a few bytes, which every way takes.
-            let _ = self.answers.flush(to, out);
+            let _ = self.answers.flush(to, out, |_| {});
         }
         self.unsent.nodes.retain(|node| {
             let Some(attached) = self.nodes.get_mut(node) else { return false };
@@ -303,7 +302,7 @@ impl TokenManager {
         });
         self.unsent.neighbours.retain(|at| {
             let Neighbour { lane, address, .. } = &mut self.neighbours[*at];
-            if lane.flush(*address, out).is_err() {
+            if lane.flush(*address, out, |_| {}).is_err() {
                 lost = Some(address.node);
             }
             !lane.is_empty()
@@ -323,9 +322,9 @@ impl TokenManager {
         }
         self.halt = Some(halt);
         let halted = Halted { view: self.config.view, halt };
-        let frame = || frame(HALTED, encode_to_vec(&halted));
-        self.nodes.values_mut().for_each(|node| node.lane.push(frame()));
-        self.neighbours.iter_mut().for_each(|neighbour| neighbour.lane.push(frame()));
+        let nodes = self.nodes.values_mut().map(|node| &mut node.lane);
+        let neighbours = self.neighbours.iter_mut().map(|neighbour| &mut neighbour.lane);
+        nodes.chain(neighbours).for_each(|lane| lane.push(HALTED, FrameToken(0), &halted));
         self.unsent.nodes.extend(self.nodes.keys());
         self.unsent.neighbours.extend(0..self.neighbours.len());
     }
@@ -420,28 +419,16 @@ impl Attached {
         marker_frames: &mut u64,
         out: &mut dyn Outbox,
     ) -> Result<(), SendError> {
-        self.lane.flush(to, out)?;
+        self.lane.flush(to, out, |_| {})?;
         while self.lane.is_empty() && !self.markers.is_empty() {
-            let mut batch = Batch::default();
-            while batch.has_room(MARKER_BYTES)
-                && let Some(ordered) = self.markers.pop_front()
-            {
-                self.waiting.remove(ordered.sender);
-                write_marker(&ordered, batch.sink());
-            }
-            let body = batch.take(|front| front.extend_from_slice(&view.0.to_le_bytes()));
-            self.lane.push(frame(MARKERS, body));
+            let count = self.markers.len().min(MARKERS_OF_A_FRAME);
+            self.lane.push(MARKERS, FrameToken(0), &Markers { view, ordered: self.markers.range(..count) });
+            self.markers.drain(..count).for_each(|ordered| self.waiting.remove(ordered.sender));
             *marker_frames += 1;
-            self.lane.flush(to, out)?;
+            self.lane.flush(to, out, |_| {})?;
         }
         Ok(())
     }
-}
-
-const MARKER_BYTES: usize = 18;
-
-fn frame(kind: Kind, body: Vec<u8>) -> OwnedFrame {
-    OwnedFrame { kind, token: FrameToken(0), body: body.into(), bulk: Bytes::new() }
 }
 
 impl Protocol for TokenManager {

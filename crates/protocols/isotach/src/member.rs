@@ -13,18 +13,18 @@ use crate::codec::{ANNOUNCE, FAREWELL, HALTED, MARKERS, RECEIVED};
 use crate::config::{ManagerConfig, NodeConfig};
 use crate::counters::Counters;
 use crate::defect::seeded;
+use crate::frames::Frames;
 use crate::logical_time::View;
 use crate::manager::TokenManager;
 use crate::node::Node;
 use crate::topology::Topology;
 use quintet_contract::{
-    Address, Bytes, Disconnect, Draft, Frame, Input, Kind, Meter, NodeId, Outbox, OwnedFrame, PeerChange,
-    Protocol, SendError, Stage, Time, Token,
+    Address, Bytes, Disconnect, Frame, Input, Kind, Meter, NodeId, Outbox, PeerChange, Protocol, SendError,
+    Stage, Time, Token,
 };
 use quintet_wire::Decode;
 use quintet_wire::registry::{LINK_NEWS, PORT_ISOTACH, PORT_LINKS, PORT_TOKEN_MANAGER};
 use quintet_wire::services::LinkNews;
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// A node, and the token manager in its process, which keeps the pulse in views whose topology names the node as a switch's manager.
@@ -36,6 +36,8 @@ pub struct Member {
     node: Node,
     manager: TokenManager,
     inside: Inside,
+    /// The body of the one that is taken.
+    taken: Vec<u8>,
     #[cfg(feature = "seeded-defects")]
     defect: Option<crate::Defect>,
 }
@@ -43,8 +45,8 @@ pub struct Member {
 /// What the two of one member have told each other, and have not taken.
 #[derive(Default, Debug)]
 struct Inside {
-    for_node: VecDeque<OwnedFrame>,
-    for_manager: VecDeque<OwnedFrame>,
+    for_node: Frames,
+    for_manager: Frames,
 }
 
 const fn node_at(node: NodeId) -> Address {
@@ -96,6 +98,7 @@ impl Member {
             defect: config.defect,
             node: Node::new(config),
             inside: Inside::default(),
+            taken: Vec::new(),
         }
     }
 
@@ -186,17 +189,28 @@ impl Member {
             if !seeded!(self, PulseNotKept) {
                 self.follow_view(now, out);
             }
-            if let Some(frame) = self.inside.for_manager.pop_front() {
-                self.give_manager(now, Input::Frame(node_at(self.me), frame.borrow()), out);
-            } else if let Some(frame) = self.inside.for_node.pop_front() {
-                let is_lost = frame.kind == FAREWELL && seeded!(self, FarewellLostInside);
-                if !is_lost {
-                    self.give_node(now, Input::Frame(manager_at(self.me), frame.borrow()), out);
-                }
-            } else {
+            let mut body = core::mem::take(&mut self.taken);
+            let has_more = self.settle_one(now, &mut body, out);
+            self.taken = body;
+            if !has_more {
                 return;
             }
         }
+    }
+
+    /// Has one of the two take one frame, whose body is read from a buffer of this one's. False if there is none.
+    fn settle_one(&mut self, now: Time, body: &mut Vec<u8>, out: &mut dyn Outbox) -> bool {
+        if let Some((kind, token)) = self.inside.for_manager.take_front(body) {
+            self.give_manager(now, Input::Frame(node_at(self.me), Frame::new(kind, token, body)), out);
+        } else if let Some((kind, token)) = self.inside.for_node.take_front(body) {
+            let is_lost = kind == FAREWELL && seeded!(self, FarewellLostInside);
+            if !is_lost {
+                self.give_node(now, Input::Frame(manager_at(self.me), Frame::new(kind, token, body)), out);
+            }
+        } else {
+            return false;
+        }
+        true
     }
 
     fn follow_view(&mut self, now: Time, out: &mut dyn Outbox) {
@@ -231,8 +245,8 @@ struct Outside<'a> {
     me: NodeId,
     inside: &'a mut Inside,
     out: &'a mut dyn Outbox,
-    /// One for the other of the two.
-    draft: Option<Draft>,
+    /// One for the other of the two, which is being written.
+    draft: Option<(Address, Kind, Token)>,
 }
 
 /// The address that others have.
@@ -246,6 +260,12 @@ impl Outside<'_> {
     }
 }
 
+impl Inside {
+    fn frames_for(&mut self, to: Address) -> &mut Frames {
+        if to.port == PORT_TOKEN_MANAGER { &mut self.for_manager } else { &mut self.for_node }
+    }
+}
+
 impl Outbox for Outside<'_> {
     fn begin(
         &mut self,
@@ -255,19 +275,15 @@ impl Outbox for Outside<'_> {
         at_most: usize,
     ) -> Result<&mut [u8], SendError> {
         if self.is_inside(to) {
-            return Ok(self.draft.insert(Draft::new(to, kind, token, at_most)).room());
+            self.draft = Some((to, kind, token));
+            return Ok(self.inside.frames_for(to).begin(at_most));
         }
         self.out.begin(outside(to), kind, token, at_most)
     }
 
     fn commit(&mut self, len: usize) {
         match self.draft.take() {
-            Some(draft) => {
-                let (to, frame) = draft.commit(len);
-                let is_for_manager = to.port == PORT_TOKEN_MANAGER;
-                let Inside { for_node, for_manager } = &mut *self.inside;
-                if is_for_manager { for_manager } else { for_node }.push_back(frame);
-            }
+            Some((to, kind, token)) => self.inside.frames_for(to).commit(kind, token, len),
             None => self.out.commit(len),
         }
     }

@@ -39,8 +39,8 @@ use quintet_contract::{
     Address, Bytes, Disconnect, Frame, Input, Meter, NodeId, Outbox, OwnedFrame, PeerChange, Protocol, Time,
     Token,
 };
+use quintet_wire::Decode;
 use quintet_wire::registry::{PORT_ISOTACH, PORT_TOKEN_MANAGER};
-use quintet_wire::{Decode, encode_to_vec};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use submit::Own;
 
@@ -291,11 +291,11 @@ impl Node {
         self.missed.insert(halt.node, halt.cause);
         self.halt.get_or_insert(halt);
         let halted = Halted { view: self.fence.view, halt };
-        self.outgoing.tell(HALTED, Token(0), encode_to_vec(&halted));
+        self.outgoing.tell(HALTED, Token(0), &halted);
     }
 
     fn refuse(&mut self, token: Token, refusal: &Refusal) {
-        self.outgoing.tell(REFUSED, token, encode_to_vec(refusal));
+        self.outgoing.tell(REFUSED, token, refusal);
     }
 
     fn take(&mut self, from: Address, frame: Frame<'_>, out: &mut dyn Outbox) {
@@ -428,12 +428,11 @@ impl Node {
             }
             self.submit_held_back(out);
             self.announce();
-            match self.outgoing.flush(out) {
-                Ok(left) => left.into_iter().for_each(|rank| self.part_left(rank)),
-                Err(node) => {
-                    self.stop(Halt { node, cause: HaltCause::Gone });
-                    self.lose(Address { node, port: PORT_ISOTACH });
-                }
+            let Node { outgoing, own, .. } = self;
+            let part_left = |rank| own.get_mut(&rank).into_iter().for_each(Own::part_left);
+            if let Err(node) = outgoing.flush(out, part_left) {
+                self.stop(Halt { node, cause: HaltCause::Gone });
+                self.lose(Address { node, port: PORT_ISOTACH });
             }
             if !self.can_go_on() {
                 return;

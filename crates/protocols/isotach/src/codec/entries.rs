@@ -69,12 +69,48 @@ impl Batch {
         self.0.is_empty()
     }
 
-    /// The body of a frame: what `front` writes, and the entries, of which none are left.
-    pub(crate) fn take(&mut self, front: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
-        let mut body = Vec::with_capacity(self.0.len() + 16);
-        front(&mut body);
-        body.append(&mut self.0);
-        body
+    /// The body of a frame: what is in front, and the entries.
+    pub(crate) fn behind<F: Encode>(&self, front: F) -> Batched<'_, F> {
+        Batched { front, entries: &self.0 }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+/// The body of a frame with entries.
+pub(crate) struct Batched<'a, F> {
+    front: F,
+    entries: &'a [u8],
+}
+
+impl<F: Encode> Encode for Batched<'_, F> {
+    fn encode(&self, sink: &mut impl Sink) {
+        self.front.encode(sink);
+        sink.bytes(self.entries);
+    }
+}
+
+/// What is in front of announcements, markers, and what was received.
+impl Encode for View {
+    fn encode(&self, sink: &mut impl Sink) {
+        sink.u32(self.0);
+    }
+}
+
+/// What is in front of what a token carries.
+pub(crate) struct TokenFront {
+    pub(crate) view: View,
+    pub(crate) number: u64,
+    pub(crate) is_complete: bool,
+}
+
+impl Encode for TokenFront {
+    fn encode(&self, sink: &mut impl Sink) {
+        self.view.encode(sink);
+        sink.u64(self.number);
+        sink.u8(u8::from(self.is_complete));
     }
 }
 
@@ -111,6 +147,22 @@ pub(crate) fn write_marker(ordered: &Ordered, sink: &mut impl Sink) {
     sink.u64(ordered.pulse.0);
     sink.u16(ordered.sender.0);
     sink.u64(ordered.rank.0);
+}
+
+/// Markers that a frame has at most.
+pub(crate) const MARKERS_OF_A_FRAME: usize = FULL_BATCH_BYTES / 18;
+
+/// The body of [`MARKERS`](super::MARKERS).
+pub(crate) struct Markers<I> {
+    pub(crate) view: View,
+    pub(crate) ordered: I,
+}
+
+impl<'a, I: Iterator<Item = &'a Ordered> + Clone> Encode for Markers<I> {
+    fn encode(&self, sink: &mut impl Sink) {
+        self.view.encode(sink);
+        self.ordered.clone().for_each(|ordered| write_marker(ordered, sink));
+    }
 }
 
 pub(crate) fn write_entry(ordered: &Ordered, receivers: &[NodeId], sink: &mut impl Sink) {

@@ -64,21 +64,21 @@ fn nodes(count: usize) -> Vec<NodeId> {
 #[test]
 fn what_all_nodes_that_there_may_be_receive_goes_in_a_frame_of_its_own() {
     let announced = |count| Announced { rank: Rank(5), receivers: nodes(count) };
-    let front = |body: &mut Vec<u8>| body.extend_from_slice(&7u32.to_le_bytes());
     let length = ANNOUNCEMENT_BYTES + 2 * MAX_NODES;
     let mut batch = Batch::default();
     assert!(length > FULL_BATCH_BYTES && batch.has_room(length), "there is nothing in it");
     write_announced(&announced(1), batch.sink());
     let left = FULL_BATCH_BYTES - batch.sink().len();
     assert_eq!([left, left + 1, length].map(|bytes| batch.has_room(bytes)), [true, false, false]);
-    let _ = batch.take(front);
+    batch.clear();
     write_announced(&announced(MAX_NODES), batch.sink());
     assert!(!batch.has_room(1), "it goes alone");
-    let body = batch.take(front);
+    let body = encode_to_vec(&batch.behind(View(7)));
+    batch.clear();
     assert!(body.len() <= MAX_PAYLOAD_BYTES);
     assert_eq!(read_announcements(&body), Ok((View(7), vec![announced(MAX_NODES)])));
     write_announced(&announced(MAX_NODES + 1), batch.sink());
-    let too_many = read_announcements(&batch.take(front));
+    let too_many = read_announcements(&encode_to_vec(&batch.behind(View(7))));
     assert!(matches!(too_many, Err(DecodeError::Invalid { field: "number of receivers", .. })));
 }
 

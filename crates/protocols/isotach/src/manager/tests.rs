@@ -4,8 +4,8 @@ use crate::isonet::Isonet;
 use crate::limits::MAX_UNEXECUTED;
 use crate::logical_time::Rank;
 use crate::topology::Topology;
-use quintet_contract::{DownCause, Effect, Effects, Stage};
-use quintet_wire::Decode as _;
+use quintet_contract::{Bytes, DownCause, Effect, Effects, Kind, Stage};
+use quintet_wire::{Decode as _, encode_to_vec};
 use std::sync::Arc;
 
 const LEFT: Address = Address { node: NodeId(10), port: PORT_TOKEN_MANAGER };

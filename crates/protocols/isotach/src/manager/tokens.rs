@@ -1,14 +1,13 @@
 //! Tokens of the neighbouring switches.
 
-use super::{Broken, TokenManager, frame};
-use crate::codec::{Batch, Ordered, TOKEN, Token, write_entry};
+use super::{Broken, TokenManager};
+use crate::codec::{Batch, Ordered, TOKEN, Token, TokenFront, write_entry};
 use crate::config::ManagerConfig;
 use crate::defect::seeded;
 use crate::lane::Lane;
 use crate::limits::ANNOUNCEMENT_BYTES;
-use crate::logical_time::View;
 use crate::tally::Tally;
-use quintet_contract::{Address, NodeId};
+use quintet_contract::{Address, NodeId, Token as FrameToken};
 use std::collections::{BTreeMap, VecDeque};
 
 /// The manager of a switch that this one is joined with.
@@ -58,30 +57,25 @@ impl Neighbour {
     /// Sends the token of this number, in several frames if it carries much.
     pub(super) fn send_token(&mut self, config: &ManagerConfig, number: u64) {
         let mut batch = Batch::default();
-        let front = |view: View, is_complete: bool| {
-            move |body: &mut Vec<u8>| {
-                body.extend_from_slice(&view.0.to_le_bytes());
-                body.extend_from_slice(&number.to_le_bytes());
-                body.push(u8::from(is_complete));
-            }
-        };
+        let front = |is_complete: bool| TokenFront { view: config.view, number, is_complete };
         self.carried.clear();
         // Its own token says that it had the one before.
         while self.sent.pop_front_if(|(sent, _)| *sent < self.received).is_some() {}
         self.sent.push_back((number, self.entries.iter().map(|(ordered, _)| *ordered).collect()));
         for (ordered, receivers) in self.entries.drain(..) {
             if !batch.has_room(ANNOUNCEMENT_BYTES + 2 * receivers.len()) {
-                self.lane.push(frame(TOKEN, batch.take(front(config.view, false))));
+                self.lane.push(TOKEN, FrameToken(0), &batch.behind(front(false)));
+                batch.clear();
             }
             write_entry(&ordered, &receivers, batch.sink());
         }
-        let last = frame(TOKEN, batch.take(front(config.view, true)));
+        let last = batch.behind(front(true));
         let is_seventh = number.is_multiple_of(7);
         if seeded!(config, TokenDoubled) && is_seventh {
-            self.lane.push(last.clone());
+            self.lane.push(TOKEN, FrameToken(0), &last);
         }
         if !(seeded!(config, TokenLost) && is_seventh) {
-            self.lane.push(last);
+            self.lane.push(TOKEN, FrameToken(0), &last);
         }
     }
 }

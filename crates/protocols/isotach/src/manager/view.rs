@@ -1,35 +1,30 @@
 //! A new view: pulses begin anew, in its topology. What is known of the one before is told to its nodes.
 
-use super::{TokenManager, frame};
+use super::TokenManager;
 use crate::codec::{FAREWELL, Farewell, INSTALLED, NextView, Ordered, REFUSED, Refusal, pieces};
 use crate::config::ManagerConfig;
 use crate::defect::seeded;
+use crate::frames::EMPTY;
 use crate::lane::Lane;
 use crate::logical_time::View;
 use crate::topology::Topology;
-use quintet_contract::{Address, Frame, Kind, NodeId, Outbox, OwnedFrame, Time};
+use quintet_contract::{Address, Frame, NodeId, Outbox, OwnedFrame, Time, Token};
+use quintet_wire::Decode;
 use quintet_wire::registry::PORT_ISOTACH;
-use quintet_wire::{Decode, encode_to_vec};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 impl TokenManager {
     /// The program of this node says what the next view is.
     pub(super) fn next_view(&mut self, now: Time, from: Address, asked: Frame<'_>, out: &mut dyn Outbox) {
-        let (kind, body) = match self.read_next_view(from, asked) {
+        match self.read_next_view(from, asked) {
             Ok(config) => {
                 self.enter(now, config, out);
-                (INSTALLED, Vec::new())
+                self.answers.push(INSTALLED, asked.token, &EMPTY);
             }
-            Err(problem) => (REFUSED, encode_to_vec(&Refusal::Misuse(problem))),
-        };
-        self.answer(from, asked, kind, body);
-    }
-
-    fn answer(&mut self, to: Address, asked: Frame<'_>, kind: Kind, body: Vec<u8>) {
-        let answer = OwnedFrame { token: asked.token, ..frame(kind, body) };
-        self.answers.push(answer);
-        self.asked_by = Some(to);
+            Err(problem) => self.answers.push(REFUSED, asked.token, &Refusal::Misuse(problem)),
+        }
+        self.asked_by = Some(from);
     }
 
     /// The node in whose process it is goes to a view in which this manager keeps the pulse of a switch.
@@ -122,7 +117,7 @@ impl TokenManager {
             }
             for (is_complete, known) in pieces(&known) {
                 let farewell = Farewell { view: self.config.view, is_complete, known };
-                lane.push(frame(FAREWELL, encode_to_vec(&farewell)));
+                lane.push(FAREWELL, Token(0), &farewell);
             }
             (Address { node, port: PORT_ISOTACH }, lane)
         };
@@ -131,10 +126,10 @@ impl TokenManager {
             last_words.entry(to).or_default().follow(lane);
         }
         // Of views between the two this manager knows nothing: who is in one of them waits for no more.
-        let begins = encode_to_vec(&Farewell { view, is_complete: false, known: Vec::new() });
+        let begins = Farewell { view, is_complete: false, known: Vec::new() };
         for node in next.nodes() {
             let lane = last_words.entry(Address { node, port: PORT_ISOTACH }).or_default();
-            lane.push(frame(FAREWELL, begins.clone()));
+            lane.push(FAREWELL, Token(0), &begins);
         }
         last_words
     }

@@ -3,10 +3,10 @@ use crate::codec::{DELIVERED, EXECUTED, Executed, Ordered, PART, Part, SUBMIT, w
 use crate::isochron::{Isochron, Operation};
 use crate::isonet::Isonet;
 use crate::logical_time::{Pulse, Rank};
-use quintet_contract::{DownCause, Effect, Effects};
+use quintet_contract::{DownCause, Effect, Effects, OwnedFrame};
 use quintet_wire::encode_to_vec;
 use quintet_wire::registry::PORT_CALLERS;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Three members, of which the first keeps the pulse.
 fn member(me: u16) -> Member {

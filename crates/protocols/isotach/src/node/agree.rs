@@ -5,12 +5,13 @@ use crate::agreement::{Agreement, Outcome};
 use crate::codec::{
     AGREE, AGREED, Agree, AgreeStep, BEGUN, ENDED, Halt, HaltCause, LEFT, NextMembers, NextView, Refusal,
 };
+use crate::frames::EMPTY;
 use crate::limits::MAX_UNEXECUTED;
 use crate::logical_time::View;
 use crate::members::Members;
 use quintet_contract::{Address, Frame, NodeId, Outbox, Token};
+use quintet_wire::Decode;
 use quintet_wire::registry::PORT_ISOTACH;
-use quintet_wire::{Decode, encode_to_vec};
 
 impl Node {
     /// Another node says something for the agreement.
@@ -85,8 +86,8 @@ impl Node {
     pub(super) fn follow_agreement(&mut self) {
         let Some(agreement) = &mut self.agreement else { return };
         for (node, base, step) in agreement.said.drain(..) {
-            let body = encode_to_vec(&Agree { base, step });
-            self.outgoing.push(Address { node, port: PORT_ISOTACH }, AGREE, Token(0), body);
+            let body = Agree { base, step };
+            self.outgoing.push(Address { node, port: PORT_ISOTACH }, AGREE, Token(0), &body);
         }
         let outcomes = core::mem::take(&mut agreement.outcomes);
         outcomes.into_iter().for_each(|outcome| self.follow(outcome));
@@ -113,7 +114,7 @@ impl Node {
         let text = members.topology().to_text();
         let newcomers = members.newcomers().clone();
         let next = NextMembers { next: NextView { view, topology: &text }, newcomers };
-        self.outgoing.tell(AGREED, Token(0), encode_to_vec(&next));
+        self.outgoing.tell(AGREED, Token(0), &next);
         self.change = Some(self.way_to(Token(0), view, members));
         self.gather();
     }
@@ -128,7 +129,7 @@ impl Node {
 
     pub(super) fn tell_begun(&mut self, view: View) {
         if self.agreement.is_some() {
-            self.outgoing.tell(BEGUN, Token(0), view.0.to_le_bytes().to_vec());
+            self.outgoing.tell(BEGUN, Token(0), &view);
         }
     }
 
@@ -137,7 +138,7 @@ impl Node {
         if self.ended.is_some() || self.has_left {
             return;
         }
-        self.outgoing.tell(ENDED, Token(0), encode_to_vec(&why));
+        self.outgoing.tell(ENDED, Token(0), &why);
         self.agreement.iter_mut().for_each(Agreement::retire);
         (self.change, self.held, self.is_agreed) = (None, Vec::new(), false);
         self.joins.missing = None;
@@ -158,7 +159,7 @@ impl Node {
         let topology = self.config.isonet.topology();
         if !is_told && self.agreement.as_mut().is_some_and(|agreement| agreement.may_end(topology)) {
             self.has_left = true;
-            self.outgoing.tell(LEFT, Token(0), Vec::new());
+            self.outgoing.tell(LEFT, Token(0), &EMPTY);
         }
     }
 

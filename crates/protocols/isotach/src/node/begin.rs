@@ -3,9 +3,10 @@
 use super::Node;
 use super::change::Change;
 use crate::codec::{CUT, Cut, CutStep, INSTALLED, Refusal};
+use crate::frames::EMPTY;
 use quintet_contract::{Address, NodeId, Outbox, Token};
+use quintet_wire::Decode;
 use quintet_wire::registry::PORT_ISOTACH;
-use quintet_wire::{Decode, encode_to_vec};
 
 impl Node {
     /// A node asks or tells for a view that is another than the present one: who is behind is told which has begun, and this node learns it if it was left behind.
@@ -35,8 +36,8 @@ impl Node {
     /// A view has begun elsewhere that this node is to begin once it has the state of its present one: who asks for a later one is told so.
     pub(super) fn say_agreed(&mut self, to: NodeId) {
         let Some(view) = self.held.last().map(|held| held.view) else { return };
-        let body = encode_to_vec(&Cut { view, next: view, step: CutStep::Begun });
-        self.outgoing.push(Address { node: to, port: PORT_ISOTACH }, CUT, Token(0), body);
+        let body = Cut { view, next: view, step: CutStep::Begun };
+        self.outgoing.push(Address { node: to, port: PORT_ISOTACH }, CUT, Token(0), &body);
     }
 
     /// Begins the view that all who are left can begin, and takes what came early.
@@ -58,7 +59,7 @@ impl Node {
         if let Some(change) = self.change.take_if(|change| change.view == view) {
             match &mut self.joins.missing {
                 Some(missing) => missing.token = Some(change.token),
-                None if self.agreement.is_none() => self.outgoing.tell(INSTALLED, change.token, Vec::new()),
+                None if self.agreement.is_none() => self.outgoing.tell(INSTALLED, change.token, &EMPTY),
                 None => {}
             }
             if is_coordinator {

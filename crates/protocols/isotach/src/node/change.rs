@@ -11,8 +11,8 @@ use crate::logical_time::{Place, View};
 use crate::members::Members;
 use crate::topology::Topology;
 use quintet_contract::{Address, Frame, NodeId, Token};
+use quintet_wire::Decode;
 use quintet_wire::registry::{PORT_ISOTACH, PORT_TOKEN_MANAGER};
-use quintet_wire::{Decode, encode_to_vec};
 use std::collections::BTreeSet;
 
 /// The view that the program has asked for.
@@ -415,8 +415,8 @@ impl Node {
     pub(super) fn say(&mut self, to: NodeId, step: CutStep) {
         let view = self.fence.view;
         let next = self.change.as_ref().map_or(view, |change| change.view);
-        let body = encode_to_vec(&Cut { view, next, step });
-        self.outgoing.push(Address { node: to, port: PORT_ISOTACH }, CUT, Token(0), body);
+        let body = Cut { view, next, step };
+        self.outgoing.push(Address { node: to, port: PORT_ISOTACH }, CUT, Token(0), &body);
     }
 
     fn say_to_others(&mut self, step: &CutStep) {

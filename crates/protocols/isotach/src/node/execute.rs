@@ -8,7 +8,6 @@ use crate::logical_time::{Place, Rank, Stamp};
 use crate::memory::Reader;
 use crate::witness::{Performed, Witnessed};
 use quintet_contract::{Address, NodeId, Token};
-use quintet_wire::encode_to_vec;
 use quintet_wire::registry::PORT_ISOTACH;
 
 /// A part of another node's isochron that was executed, while its reads wait.
@@ -113,7 +112,7 @@ impl Node {
             match operation {
                 Operation::Send { handler, bytes, .. } => {
                     let delivered = Delivered { place: self.place, sender, rank, handler, bytes: &bytes };
-                    self.outgoing.tell(DELIVERED, Token(0), encode_to_vec(&delivered));
+                    self.outgoing.tell(DELIVERED, Token(0), &delivered);
                 }
                 Operation::Read(variable) => {
                     let slot = *slots.next().expect("reads are counted before");
@@ -201,6 +200,6 @@ impl Node {
         let Stamp { view, pulse, .. } = place.stamp;
         let executed = Executed { view, pulse, values };
         let to = Address { node: sender, port: PORT_ISOTACH };
-        self.outgoing.push(to, EXECUTED, Token(rank.0), encode_to_vec(&executed));
+        self.outgoing.push(to, EXECUTED, Token(rank.0), &executed);
     }
 }

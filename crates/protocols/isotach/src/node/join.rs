@@ -12,8 +12,8 @@ use crate::logical_time::{Rank, View};
 use crate::members::Members;
 use crate::snapshot::Snapshot;
 use quintet_contract::{Address, Frame, NodeId, Token};
+use quintet_wire::Decode;
 use quintet_wire::registry::PORT_ISOTACH;
-use quintet_wire::{Decode, encode_to_vec};
 use std::sync::Arc;
 
 /// What a node keeps of who is in which view as which process.
@@ -122,8 +122,8 @@ impl Node {
     }
 
     fn say_outside(&mut self, Asked { by, view, next }: Asked, step: CutStep) {
-        let body = encode_to_vec(&Cut { view, next, step });
-        self.outgoing.push(Address { node: by, port: PORT_ISOTACH }, CUT, Token(0), body);
+        let body = Cut { view, next, step };
+        self.outgoing.push(Address { node: by, port: PORT_ISOTACH }, CUT, Token(0), &body);
     }
 
     /// Whether the present view has a node of this number, or the isonet began with one.

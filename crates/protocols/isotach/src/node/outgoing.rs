@@ -1,20 +1,22 @@
 //! What a node sends, and what waits for room.
 
-use crate::codec::{AGREE, ANNOUNCE, Announced, Batch, RECEIVED, write_announced, write_received};
+use crate::codec::{AGREE, ANNOUNCE, Announced, Batch, RECEIVED, SENT, write_announced, write_received};
+use crate::frames::{EMPTY, Frames};
 use crate::lane::Lane;
 use crate::limits::{ANNOUNCEMENT_BYTES, MAX_GATHERED, RECEIVED_BYTES};
 use crate::logical_time::{Rank, View};
-use quintet_contract::{Address, Bytes, Kind, NodeId, Outbox, OwnedFrame, Time, Token};
+use quintet_contract::{Address, Kind, NodeId, Outbox, Time, Token};
+use quintet_wire::Encode;
 use quintet_wire::registry::PORT_ISOTACH;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Ways to all whom a node sends something.
 #[derive(Debug)]
 pub(super) struct Outgoing {
     callers: Address,
     manager: Address,
-    /// What the program has not taken.
-    to_callers: VecDeque<ToCaller>,
+    /// What the program has not taken; and who is told, of what token, once it has.
+    to_callers: Frames<Option<(Address, Token)>>,
     callers_are_full: bool,
     lanes: BTreeMap<Address, Lane>,
     /// Those of the lanes on which something waits.
@@ -29,20 +31,12 @@ pub(super) struct Outgoing {
     burst: Option<Time>,
 }
 
-/// A frame for the program.
-#[derive(Debug)]
-pub(super) struct ToCaller {
-    pub(super) frame: OwnedFrame,
-    /// To whom a frame goes once the program has this one.
-    pub(super) then: Option<(Address, OwnedFrame)>,
-}
-
 impl Outgoing {
     pub(super) fn new(callers: Address, manager: Address) -> Outgoing {
         Outgoing {
             callers,
             manager,
-            to_callers: VecDeque::new(),
+            to_callers: Frames::default(),
             callers_are_full: false,
             lanes: BTreeMap::new(),
             unsent: BTreeSet::new(),
@@ -58,12 +52,13 @@ impl Outgoing {
         self.manager
     }
 
-    pub(super) fn tell(&mut self, kind: Kind, token: Token, body: Vec<u8>) {
-        self.tell_and(ToCaller { frame: frame(kind, token, body), then: None });
+    pub(super) fn tell(&mut self, kind: Kind, token: Token, body: &impl Encode) {
+        self.to_callers.push_noted(kind, token, body, None);
     }
 
-    pub(super) fn tell_and(&mut self, frame: ToCaller) {
-        self.to_callers.push_back(frame);
+    /// Tells the program, and once it has taken that tells another node that it has arrived.
+    pub(super) fn tell_and_say_sent(&mut self, kind: Kind, body: &impl Encode, to: (Address, Token)) {
+        self.to_callers.push_noted(kind, Token(0), body, Some(to));
     }
 
     /// Whether the program has taken all that it was told.
@@ -71,13 +66,12 @@ impl Outgoing {
         self.to_callers.is_empty()
     }
 
-    pub(super) fn push(&mut self, to: Address, kind: Kind, token: Token, body: Vec<u8>) {
-        self.lane(to).push(frame(kind, token, body));
+    pub(super) fn push(&mut self, to: Address, kind: Kind, token: Token, body: &impl Encode) {
+        self.lane(to).push(kind, token, body);
     }
 
-    pub(super) fn push_part(&mut self, to: Address, rank: Rank, kind: Kind, body: Vec<u8>) {
-        let frame = frame(kind, Token(rank.0), body);
-        self.lane(to).push_part(rank, frame);
+    pub(super) fn push_part(&mut self, to: Address, rank: Rank, kind: Kind, body: &impl Encode) {
+        self.lane(to).push_part(kind, rank, body);
     }
 
     pub(super) fn announce(&mut self, view: View, announced: &Announced) {
@@ -127,17 +121,19 @@ impl Outgoing {
 
     fn close_announcements(&mut self, view: View) {
         if !self.announcements.is_empty() {
-            let body = self.announcements.take(|front| front.extend_from_slice(&view.0.to_le_bytes()));
-            self.push(self.manager, ANNOUNCE, Token(0), body);
+            let mut announcements = core::mem::take(&mut self.announcements);
+            self.push(self.manager, ANNOUNCE, Token(0), &announcements.behind(view));
+            announcements.clear();
+            self.announcements = announcements;
         }
     }
 
     fn close_received(&mut self, view: View) {
-        let (manager, received) = &mut self.received;
-        if !received.is_empty() {
-            let (manager, body) =
-                (*manager, received.take(|front| front.extend_from_slice(&view.0.to_le_bytes())));
-            self.push(manager, RECEIVED, Token(0), body);
+        if !self.received.1.is_empty() {
+            let (manager, mut received) = (self.received.0, core::mem::take(&mut self.received.1));
+            self.push(manager, RECEIVED, Token(0), &received.behind(view));
+            received.clear();
+            self.received.1 = received;
         }
     }
 
@@ -174,37 +170,40 @@ impl Outgoing {
         self.forget_view();
     }
 
-    /// Sends what there is room for: of which isochrons parts have left.
+    /// Sends what there is room for, and says of which isochrons parts have left.
     ///
     /// # Errors
     /// The way to this node takes no frame of the size that is needed.
-    pub(super) fn flush(&mut self, out: &mut dyn Outbox) -> Result<Vec<Rank>, NodeId> {
+    pub(super) fn flush(
+        &mut self,
+        out: &mut dyn Outbox,
+        mut part_left: impl FnMut(Rank),
+    ) -> Result<(), NodeId> {
         while !self.callers_are_full
-            && let Some(ToCaller { frame, .. }) = self.to_callers.front()
+            && let Some((frame, then)) = self.to_callers.front()
         {
-            if out.send(self.callers, frame.kind, frame.token, &frame.body).is_err() {
+            let then = *then;
+            if out.send(self.callers, frame.kind, frame.token, frame.body).is_err() {
                 self.callers_are_full = true;
                 break;
             }
-            let then = self.to_callers.pop_front().and_then(|told| told.then);
-            if let Some((to, frame)) = then {
-                self.lane(to).push(frame);
+            self.to_callers.pop_front();
+            if let Some((to, token)) = then {
+                self.push(to, SENT, token, &EMPTY);
             }
         }
-        let mut left = Vec::new();
         let mut too_narrow = None;
         self.unsent.retain(|to| {
             if too_narrow.is_some() {
                 return true;
             }
             let Some(lane) = self.lanes.get_mut(to) else { return false };
-            match lane.flush(*to, out) {
-                Ok(ranks) => left.extend(ranks),
-                Err(_) => too_narrow = Some(to.node),
+            if lane.flush(*to, out, &mut part_left).is_err() {
+                too_narrow = Some(to.node);
             }
             !lane.is_empty()
         });
-        too_narrow.map_or(Ok(left), Err)
+        too_narrow.map_or(Ok(()), Err)
     }
 
     /// The way to an address, on which something is to wait.
@@ -212,8 +211,4 @@ impl Outgoing {
         self.unsent.insert(to);
         self.lanes.entry(to).or_default()
     }
-}
-
-pub(super) fn frame(kind: Kind, token: Token, body: Vec<u8>) -> OwnedFrame {
-    OwnedFrame { kind, token, body: body.into(), bulk: Bytes::new() }
 }

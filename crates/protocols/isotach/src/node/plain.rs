@@ -1,13 +1,13 @@
 //! Plain messages: without logical time, delayed by nothing that has it.
 
-use super::outgoing::{ToCaller, frame};
 use super::{Broken, Node};
 use crate::codec::{PLAIN, Plain, Refusal, SENT};
 use crate::fence::Passage;
+use crate::frames::EMPTY;
 use crate::limits::MAX_UNEXECUTED;
 use quintet_contract::{Address, Frame, NodeId, Token};
+use quintet_wire::Decode;
 use quintet_wire::registry::PORT_ISOTACH;
-use quintet_wire::{Decode, encode_to_vec};
 
 /// Tokens of plain messages are none of parts, which are ranks.
 const PLAIN_TOKENS: u64 = 1 << 63;
@@ -30,15 +30,15 @@ impl Node {
         if self.plain.len() >= MAX_UNEXECUTED {
             return self.refuse(asked.token, &Refusal::Busy);
         }
-        let body = encode_to_vec(&Plain { node: self.config.me, handler, bytes });
+        let plain = Plain { node: self.config.me, handler, bytes };
         if node == self.config.me {
-            self.outgoing.tell(PLAIN, Token(0), body);
-            return self.outgoing.tell(SENT, asked.token, Vec::new());
+            self.outgoing.tell(PLAIN, Token(0), &plain);
+            return self.outgoing.tell(SENT, asked.token, &EMPTY);
         }
         self.plain_sent += 1;
         let token = Token(PLAIN_TOKENS | self.plain_sent);
         self.plain.insert(token, (node, asked.token));
-        self.outgoing.push(Address { node, port: PORT_ISOTACH }, PLAIN, token, body);
+        self.outgoing.push(Address { node, port: PORT_ISOTACH }, PLAIN, token, &plain);
     }
 
     /// One of another node: for the program at once. Its sender learns when the program has it.
@@ -55,9 +55,7 @@ impl Node {
             self.fence.fenced += 1;
             return Ok(());
         }
-        let sent = frame(SENT, came.token, Vec::new());
-        let told = frame(PLAIN, Token(0), came.body.to_vec());
-        self.outgoing.tell_and(ToCaller { frame: told, then: Some((from, sent)) });
+        self.outgoing.tell_and_say_sent(PLAIN, &plain, (from, came.token));
         Ok(())
     }
 
@@ -83,7 +81,7 @@ impl Node {
             return Err(Broken);
         }
         self.plain.remove(&came.token);
-        self.outgoing.tell(SENT, token, Vec::new());
+        self.outgoing.tell(SENT, token, &EMPTY);
         Ok(())
     }
 }

@@ -12,7 +12,7 @@ use crate::logical_time::{Place, Rank, View};
 use crate::witness::{Reads, Witnessed};
 use quintet_contract::{Address, Frame, NodeId, Token};
 use quintet_wire::registry::PORT_ISOTACH;
-use quintet_wire::{DecodeError, Reader, encode_to_vec};
+use quintet_wire::{DecodeError, Reader};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What one node does of an isochron: its operations, and which of the isochron's reads its own are.
@@ -52,6 +52,11 @@ impl Own {
     /// Whether the token manager is still to tell when this node executes its part.
     pub(super) fn awaits_marker(&self) -> bool {
         self.is_announced && !self.is_executed_here && !self.is_marked
+    }
+
+    /// One of its parts has left.
+    pub(super) fn part_left(&mut self) {
+        self.unsent -= 1;
     }
 
     /// A receiver answers. False if it was not asked, answers something else, or executed it at another time than others.
@@ -208,7 +213,7 @@ impl Node {
         for (node, Share { operations, .. }) in shares {
             let part = Part { view: self.fence.view, rank, operations };
             let to = Address { node, port: PORT_ISOTACH };
-            self.outgoing.push_part(to, rank, PART, encode_to_vec(&part));
+            self.outgoing.push_part(to, rank, PART, &part);
         }
         match self.shared {
             _ if is_local && (self.has_passed_all() || seeded!(self.config, RunsAhead)) => {
@@ -267,13 +272,6 @@ impl Node {
         }
     }
 
-    /// One part of an isochron has left.
-    pub(super) fn part_left(&mut self, rank: Rank) {
-        if let Some(own) = self.own.get_mut(&rank) {
-            own.unsent -= 1;
-        }
-    }
-
     /// Tells the program of an isochron that all its receivers have executed.
     pub(super) fn complete_if_done(&mut self, rank: Rank) {
         if !self.own.get(&rank).is_some_and(Own::is_done) {
@@ -292,6 +290,6 @@ impl Node {
             self.witness.push(Witnessed::Completed { place, rank, reads });
         }
         let completed = Completed { place, rank, values };
-        self.outgoing.tell(COMPLETED, own.token, encode_to_vec(&completed));
+        self.outgoing.tell(COMPLETED, own.token, &completed);
     }
 }

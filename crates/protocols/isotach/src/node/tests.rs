@@ -8,6 +8,7 @@ use crate::limits::KEPT_FOR_VALUES;
 use crate::topology::Topology;
 use crate::{Pulse, ReadValue};
 use quintet_contract::{DownCause, Effect, Effects, Kind, OwnedFrame};
+use quintet_wire::encode_to_vec;
 use std::sync::Arc;
 
 const ME: NodeId = NodeId(0);

@@ -14,13 +14,14 @@ use crate::codec::{
 };
 use crate::defect::seeded;
 use crate::fence::Passage;
+use crate::frames::EMPTY;
 use crate::isonet::Variable;
 use crate::limits::MAX_PROGRAM_STATE_BYTES;
 use crate::logical_time::View;
 use crate::snapshot::{Gathered, Snapshot};
 use quintet_contract::{Address, Frame, NodeId, Token};
+use quintet_wire::Decode;
 use quintet_wire::registry::PORT_ISOTACH;
-use quintet_wire::{Decode, encode_to_vec};
 use std::collections::BTreeSet;
 
 /// What a node that has joined lacks.
@@ -51,7 +52,7 @@ impl Node {
         let isonet = self.config.isonet.clone();
         let snapshot = Snapshot::new((view, before), isonet, self.memory.copied(), joined);
         self.joins.snapshots.push(snapshot);
-        self.outgoing.tell(TAKE_STATE, Token(0), view.0.to_le_bytes().to_vec());
+        self.outgoing.tell(TAKE_STATE, Token(0), &view);
     }
 
     /// Begins to ask for the state of the view that this node joins with.
@@ -285,17 +286,17 @@ impl Node {
         let mut from = 0;
         while let Some((is_complete, bytes)) = missing.program.piece(from) {
             from += bytes.len();
-            let body = encode_to_vec(&ProgramState { view, is_complete, bytes });
-            self.outgoing.tell(PROGRAM_STATE, Token(0), body);
+            let body = ProgramState { view, is_complete, bytes };
+            self.outgoing.tell(PROGRAM_STATE, Token(0), &body);
             if is_complete {
                 break;
             }
         }
         match self.agreement {
-            Some(_) => self.outgoing.tell(BEGUN, Token(0), view.0.to_le_bytes().to_vec()),
+            Some(_) => self.outgoing.tell(BEGUN, Token(0), &view),
             None => {
                 let token = missing.token.into_iter();
-                token.for_each(|token| self.outgoing.tell(INSTALLED, token, Vec::new()));
+                token.for_each(|token| self.outgoing.tell(INSTALLED, token, &EMPTY));
             }
         }
         let others: Vec<NodeId> = self.joins.members.nodes().filter(|node| *node != self.config.me).collect();
@@ -316,7 +317,7 @@ impl Node {
     }
 
     fn say_transfer(&mut self, to: NodeId, view: View, step: TransferStep) {
-        let body = encode_to_vec(&Transfer { view, step });
-        self.outgoing.push(Address { node: to, port: PORT_ISOTACH }, TRANSFER, Token(0), body);
+        let body = Transfer { view, step };
+        self.outgoing.push(Address { node: to, port: PORT_ISOTACH }, TRANSFER, Token(0), &body);
     }
 }

@@ -9,7 +9,6 @@ use crate::logical_time::{Place, Stamp, View};
 use crate::memory::Reader;
 use crate::witness::Witnessed;
 use quintet_contract::{Address, NodeId, OwnedFrame};
-use quintet_wire::encode_to_vec;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -116,7 +115,7 @@ impl Node {
                     own.values.into_iter().map(|value| value.unwrap_or(ReadValue::Unanswered)).collect();
                 self.counters.completed += 1;
                 let completed = Completed { place, rank, values };
-                self.outgoing.tell(COMPLETED, own.token, encode_to_vec(&completed));
+                self.outgoing.tell(COMPLETED, own.token, &completed);
                 continue;
             }
             if !has_lost {

@@ -61,7 +61,7 @@ pub(crate) use cut::pieces;
 pub use cut::{Cut, CutStep, Farewell};
 #[cfg(test)]
 pub(crate) use entries::write_marker;
-pub use entries::{Announced, Executed, Ordered, Token};
+pub use entries::{Announced, Executed, Ordered, Receivers, Token};
 pub(crate) use entries::{
     Batch, MARKERS_OF_A_FRAME, Markers, TokenFront, write_announced, write_entry, write_received,
 };

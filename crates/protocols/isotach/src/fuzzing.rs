@@ -242,7 +242,8 @@ impl Driven {
         let rank = Rank(u64::from(number));
         let operations =
             vec![Operation::Read(Variable(0)), Operation::Write(Variable(0), Bytes::from(vec![number; 2]))];
-        let body = encode_to_vec(&Part { view: self.here.node().view(), rank, operations });
+        let body =
+            encode_to_vec(&Part { view: self.here.node().view(), rank, operations: operations.into() });
         let from = Address { node: from, port: PORT_ISOTACH };
         self.give(NODE, Input::Frame(from, Frame::new(PART, Token(rank.0), &body)));
     }

@@ -10,6 +10,7 @@ use crate::isonet::{Isonet, Variable};
 use crate::limits::{FRONT_BYTES, MAX_ISOCHRON_BYTES, MAX_OPERATIONS, MAX_READ_BYTES};
 use quintet_contract::{Bytes, NodeId};
 use quintet_wire::Encode;
+use smallvec::SmallVec;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -34,6 +35,9 @@ pub enum Operation {
     /// Gives the value for the place that the same node reserved last.
     Assign(Variable, Bytes),
 }
+
+/// What one node does of an isochron, or all do. Most have one.
+pub type Operations = SmallVec<[Operation; 1]>;
 
 /// The operations of an isochron, checked.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -41,6 +41,7 @@
 //! | `cut.rs` | what a view that ends executes, of all that those who are left know |
 //! | `memory.rs` | copies of variables, reserved places |
 //! | `snapshot.rs` | what a view began with, kept for who joins with it |
+//! | `window.rs`, `node/parts.rs` | own isochrons under way, by their ranks; parts of others' |
 //! | `lane.rs`, `frames.rs`, `fence.rs`, `tally.rs` | what waits for room; frames in one buffer; which frames are of the view; who floods |
 //! | `witness.rs` | [`check`]: whether what nodes did is what isochrons promise; [`Testimony`]: how that is told |
 //! | `config.rs`, `limits.rs` | [`NodeConfig`], [`ManagerConfig`]; every limit |
@@ -71,6 +72,7 @@ mod siu;
 mod snapshot;
 mod tally;
 mod topology;
+mod window;
 mod witness;
 
 pub use codec::{Halt, HaltCause, ReadValue, Refusal};
@@ -79,7 +81,7 @@ pub use counters::Counters;
 #[cfg(feature = "seeded-defects")]
 pub use defect::Defect;
 pub use intervals::{IntervalClass, Intervals};
-pub use isochron::{Composer, Isochron, Misuse, Operation};
+pub use isochron::{Composer, Isochron, Misuse, Operation, Operations};
 pub use isonet::{Delivery, Isonet, Shape, ShapeError, Variable};
 pub use logical_time::{Place, Pulse, Rank, Stamp, View};
 pub use manager::TokenManager;

@@ -11,7 +11,7 @@ mod view;
 
 use crate::codec::{
     ANNOUNCE, Announced, HALTED, Halt, HaltCause, Halted, MARKERS, MARKERS_OF_A_FRAME, Markers, NEXT_VIEW,
-    Ordered, RECEIVED, TOKEN, read_announcements, read_received, read_token,
+    Ordered, RECEIVED, Receivers, TOKEN, read_announcements, read_received, read_token,
 };
 use crate::config::ManagerConfig;
 use crate::cut::Told;
@@ -52,7 +52,7 @@ pub struct TokenManager {
     /// What nodes that were at this switch in the view before have not taken of it.
     last_words: BTreeMap<Address, Lane>,
     /// What nodes of this switch execute in pulses that have not ended, and which of them.
-    calendar: BTreeMap<Ordered, Vec<NodeId>>,
+    calendar: BTreeMap<Ordered, Receivers>,
     scheduled: Tally,
     /// What nodes of this switch were told to execute. One that could not be reached for a while may lack it, and stay, where another one has executed it and is gone.
     told: Told,
@@ -208,11 +208,11 @@ impl TokenManager {
     ///
     /// # Errors
     /// Its sender has more under way than a node may have.
-    fn schedule(&mut self, ordered: Ordered, receivers: Vec<NodeId>) -> Result<(), Broken> {
+    fn schedule(&mut self, ordered: Ordered, receivers: Receivers) -> Result<(), Broken> {
         self.wanted = self.wanted.max(ordered.pulse.0);
         let topology = self.config.isonet.topology();
-        let mut here = Vec::new();
-        let mut beyond: BTreeMap<usize, Vec<NodeId>> = BTreeMap::new();
+        let mut here = Receivers::new();
+        let mut beyond: BTreeMap<usize, Receivers> = BTreeMap::new();
         for receiver in receivers {
             match topology.switch_of(receiver) {
                 Some(switch) if switch == self.config.switch => here.push(receiver),

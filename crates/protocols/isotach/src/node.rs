@@ -9,6 +9,7 @@ mod invariants;
 mod join;
 mod metrics;
 mod outgoing;
+mod parts;
 mod plain;
 mod submit;
 mod transfer;
@@ -23,18 +24,19 @@ use crate::config::NodeConfig;
 use crate::cut::Told;
 use crate::defect::seeded;
 use crate::fence::{Fence, Passage};
-use crate::isochron::Operation;
 use crate::isonet::Variable;
 use crate::limits::MAX_UNEXECUTED;
 use crate::logical_time::{Place, Rank, Stamp, View};
 use crate::memory::Memory;
 use crate::tally::Tally;
+use crate::window::Window;
 use crate::witness::{Performed, Witnessed};
 use change::{Change, Held, Left};
 use execute::Answering;
 use join::Joins;
 pub(crate) use metrics::NodeCounters;
 use outgoing::Outgoing;
+use parts::Parts;
 use quintet_contract::{
     Address, Bytes, Disconnect, Frame, Input, Meter, NodeId, Outbox, OwnedFrame, PeerChange, Protocol, Time,
     Token,
@@ -91,7 +93,7 @@ pub struct Node {
     /// The rank of the isochron that was taken last.
     rank: Rank,
     /// Isochrons of this node that have not completed. Their local parts are the hit buffer.
-    own: BTreeMap<Rank, Own>,
+    own: Window<Own>,
     /// The last of them that the token manager hears of, and whether its marker comes here.
     shared: Option<(Rank, bool)>,
     /// The isochron of this node whose marker came last.
@@ -100,8 +102,8 @@ pub struct Node {
     to_announce: VecDeque<Rank>,
     /// Purely local ones, by the one behind which they run.
     behind: BTreeMap<Rank, Vec<Rank>>,
-    /// Parts of others whose pulse is not known: the pulse buckets, which markers put into order.
-    arrived: BTreeMap<(NodeId, Rank), Vec<Operation>>,
+    /// Parts of others that were not executed.
+    arrived: Parts,
     /// Parts of each sender that were not answered.
     unanswered: Tally,
     /// The part that came last of each sender.
@@ -168,12 +170,12 @@ impl Node {
             memory: Memory::new(&config.isonet, config.me),
             reserved: BTreeSet::new(),
             rank: Rank(0),
-            own: BTreeMap::new(),
+            own: Window::default(),
             shared: None,
             passed: None,
             to_announce: VecDeque::new(),
             behind: BTreeMap::new(),
-            arrived: BTreeMap::new(),
+            arrived: Parts::default(),
             unanswered: Tally::default(),
             last_part: BTreeMap::new(),
             order: VecDeque::new(),
@@ -251,14 +253,14 @@ impl Node {
         for ordered in markers {
             let is_next = self.last_marker.is_none_or(|last| last < ordered);
             let is_known = match ordered.sender {
-                me if me == self.config.me => self.own.get(&ordered.rank).is_some_and(Own::awaits_marker),
+                me if me == self.config.me => self.own.get(ordered.rank).is_some_and(Own::awaits_marker),
                 other => self.config.isonet.topology().switch_of(other).is_some(),
             };
             if !is_next || !is_known || self.order.len() >= most {
                 return Err(Broken);
             }
             if ordered.sender == self.config.me
-                && let Some(own) = self.own.get_mut(&ordered.rank)
+                && let Some(own) = self.own.get_mut(ordered.rank)
             {
                 own.is_marked = true;
             }
@@ -273,7 +275,7 @@ impl Node {
     fn executed(&mut self, from: Address, frame: Frame<'_>) -> Result<(), Broken> {
         let Executed { view, pulse, values } = Executed::decode_all(frame.body).map_err(|_| Broken)?;
         let (rank, isonet) = (Rank(frame.token.0), &self.config.isonet);
-        let own = self.own.get_mut(&rank).ok_or(Broken)?;
+        let own = self.own.get_mut(rank).ok_or(Broken)?;
         let place = Place { stamp: Stamp { view, pulse, sender: self.config.me, rank }, behind: 0 };
         if !own.answered(from, place, values, |variable| isonet.shape(variable).map(|shape| shape.bytes)) {
             return Err(Broken);
@@ -429,7 +431,7 @@ impl Node {
             self.submit_held_back(out);
             self.announce();
             let Node { outgoing, own, .. } = self;
-            let part_left = |rank| own.get_mut(&rank).into_iter().for_each(Own::part_left);
+            let part_left = |rank| own.get_mut(rank).into_iter().for_each(Own::part_left);
             if let Err(node) = outgoing.flush(out, part_left) {
                 self.stop(Halt { node, cause: HaltCause::Gone });
                 self.lose(Address { node, port: PORT_ISOTACH });

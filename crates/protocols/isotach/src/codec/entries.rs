@@ -5,6 +5,10 @@ use crate::limits::{FULL_BATCH_BYTES, MAX_BATCH_BYTES, MAX_NODES};
 use crate::logical_time::{Pulse, Rank, View};
 use quintet_contract::NodeId;
 use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
+use smallvec::SmallVec;
+
+/// Who has a part of an isochron, ascending.
+pub type Receivers = SmallVec<[NodeId; 8]>;
 
 /// An isochron as its sender announces it: all its parts have left.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -12,7 +16,7 @@ pub struct Announced {
     /// Which of the sender's it is.
     pub rank: Rank,
     /// Who has a part of it, ascending.
-    pub receivers: Vec<NodeId>,
+    pub receivers: Receivers,
 }
 
 /// An isochron with its time, as markers tell it.
@@ -36,7 +40,7 @@ pub struct Token {
     /// Whether it ends here, or its next frame carries more.
     pub is_complete: bool,
     /// Isochrons with receivers on the receiving switch's side.
-    pub entries: Vec<(Ordered, Vec<NodeId>)>,
+    pub entries: Vec<(Ordered, Receivers)>,
 }
 
 /// The body of [`EXECUTED`](super::EXECUTED).
@@ -119,13 +123,13 @@ fn write_receivers(receivers: &[NodeId], sink: &mut impl Sink) {
     receivers.iter().for_each(|node| sink.u16(node.0));
 }
 
-fn read_receivers(reader: &mut Reader<'_>) -> Result<Vec<NodeId>, DecodeError> {
+fn read_receivers(reader: &mut Reader<'_>) -> Result<Receivers, DecodeError> {
     let count = reader.u16()?;
     if count == 0 || usize::from(count) > MAX_NODES {
         return Err(reader.invalid("number of receivers", count, 2));
     }
     let bytes = reader.bytes(2 * usize::from(count))?;
-    let nodes: Vec<NodeId> =
+    let nodes: Receivers =
         bytes.chunks_exact(2).map(|pair| NodeId(u16::from_le_bytes([pair[0], pair[1]]))).collect();
     match nodes.windows(2).find(|pair| pair[0] >= pair[1]) {
         Some(pair) => Err(reader.invalid("receiver that is not above the one before it", pair[1].0, 2)),

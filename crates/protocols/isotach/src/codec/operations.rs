@@ -1,6 +1,6 @@
 //! Operations, and a node's part of an isochron.
 
-use crate::isochron::{Isochron, Operation};
+use crate::isochron::{Isochron, Operation, Operations};
 use crate::isonet::Variable;
 use crate::limits::{MAX_ISOCHRON_BYTES, MAX_OPERATIONS, MAX_VALUE_BYTES};
 use crate::logical_time::{Rank, View};
@@ -68,7 +68,7 @@ pub(crate) fn write_operations(operations: &[Operation], sink: &mut impl Sink) {
 ///
 /// # Errors
 /// [`DecodeError`].
-pub fn read_operations(reader: &mut Reader<'_>) -> Result<Vec<Operation>, DecodeError> {
+pub fn read_operations(reader: &mut Reader<'_>) -> Result<Operations, DecodeError> {
     let count = reader.u16()?;
     if usize::from(count) > MAX_OPERATIONS {
         let (at, value, limit) = (reader.at() - 2, u64::from(count), MAX_OPERATIONS as u64);
@@ -92,7 +92,7 @@ pub struct Part {
     /// Which isochron of the sender it is of.
     pub rank: Rank,
     /// What the receiver does.
-    pub operations: Vec<Operation>,
+    pub operations: Operations,
 }
 
 impl Encode for Part {

@@ -33,7 +33,7 @@ fn receivers_are_some_and_ascend() {
         [[1, 0, 0, 0].to_vec(), 5u64.to_le_bytes().to_vec(), count.to_vec(), nodes.collect()].concat()
     };
     let read = read_announcements(&body(&[1, 4])).expect("it is one");
-    assert_eq!(read.1[0].receivers, [NodeId(1), NodeId(4)]);
+    assert_eq!(read.1[0].receivers[..], [NodeId(1), NodeId(4)]);
     for wrong in [&[][..], &[4, 1], &[1, 1]] {
         assert!(matches!(read_announcements(&body(wrong)), Err(DecodeError::Invalid { .. })), "{wrong:?}");
     }
@@ -63,7 +63,7 @@ fn nodes(count: usize) -> Vec<NodeId> {
 
 #[test]
 fn what_all_nodes_that_there_may_be_receive_goes_in_a_frame_of_its_own() {
-    let announced = |count| Announced { rank: Rank(5), receivers: nodes(count) };
+    let announced = |count| Announced { rank: Rank(5), receivers: nodes(count).into() };
     let length = ANNOUNCEMENT_BYTES + 2 * MAX_NODES;
     let mut batch = Batch::default();
     assert!(length > FULL_BATCH_BYTES && batch.has_room(length), "there is nothing in it");
@@ -85,8 +85,12 @@ fn what_all_nodes_that_there_may_be_receive_goes_in_a_frame_of_its_own() {
 #[test]
 fn a_token_for_all_nodes_that_there_may_be_is_read() {
     let ordered = Ordered { pulse: Pulse(9), sender: NodeId(3), rank: Rank(2) };
-    let token =
-        Token { view: View(7), number: 8, is_complete: true, entries: vec![(ordered, nodes(MAX_NODES))] };
+    let token = Token {
+        view: View(7),
+        number: 8,
+        is_complete: true,
+        entries: vec![(ordered, nodes(MAX_NODES).into())],
+    };
     let mut body = [&7u32.to_le_bytes()[..], &8u64.to_le_bytes(), &[1]].concat();
     let front = body.len();
     write_entry(&ordered, &nodes(MAX_NODES), &mut body);

@@ -146,7 +146,7 @@ pub fn bodies() -> Vec<(&'static str, Vec<u8>)> {
     ];
     let view = 1u32.to_le_bytes();
     vec![
-        ("part", encode_to_vec(&Part { view: View(1), rank, operations })),
+        ("part", encode_to_vec(&Part { view: View(1), rank, operations: operations.into() })),
         ("executed", encode_to_vec(&Executed { view: View(1), pulse: Pulse(7), values: values.clone() })),
         ("completed", encode_to_vec(&Completed { place, rank, values })),
         ("misuse", encode_to_vec(&Refusal::Misuse("no such node".to_owned()))),

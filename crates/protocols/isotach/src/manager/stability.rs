@@ -1,21 +1,21 @@
 //! Which isochrons of a node can be stamped: those that all their receivers have, and some that only one will execute.
 
 use super::Broken;
-use crate::codec::Announced;
+use crate::codec::{Announced, Receivers};
 use crate::isonet::Delivery;
 use crate::limits::MAX_UNEXECUTED;
 use crate::logical_time::Rank;
 use quintet_contract::NodeId;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 /// Isochrons of one node that were announced, and parts that were received, until both have met.
 #[derive(Default, Debug)]
 pub(super) struct Stability {
-    /// In their order: each waits for those before it.
-    announced: VecDeque<(Announced, BTreeSet<NodeId>)>,
+    /// In their order: each waits for those before it. With receivers that have not said that they have it.
+    announced: VecDeque<(Announced, Receivers)>,
     last: Option<Rank>,
     /// Receivers whose word came before the sender's.
-    early: BTreeMap<Rank, BTreeSet<NodeId>>,
+    early: BTreeMap<Rank, Receivers>,
     ahead: Ahead,
 }
 
@@ -24,7 +24,20 @@ pub(super) struct Stability {
 #[derive(Default, Debug)]
 struct Ahead {
     receiver: Option<NodeId>,
-    ranks: BTreeSet<Rank>,
+    /// Ascending.
+    ranks: VecDeque<Rank>,
+}
+
+/// Takes a node out of those that are there, ascending. False if it is none of them.
+fn take(nodes: &mut Receivers, node: NodeId) -> bool {
+    let found = nodes.binary_search(&node).map(|at| nodes.remove(at));
+    found.is_ok()
+}
+
+/// Adds a node to those that are there, ascending. False if it is one of them.
+fn add(nodes: &mut Receivers, node: NodeId) -> bool {
+    let is_new = nodes.binary_search(&node).map_err(|at| nodes.insert(at, node));
+    is_new.is_err()
 }
 
 impl Ahead {
@@ -35,12 +48,13 @@ impl Ahead {
 
     fn add(&mut self, receiver: NodeId, rank: Rank) {
         self.receiver = Some(receiver);
-        self.ranks.insert(rank);
+        self.ranks.push_back(rank);
     }
 
     /// False if it is none of these, or another one's.
     fn remove(&mut self, by: NodeId, rank: Rank) -> bool {
-        self.receiver == Some(by) && self.ranks.remove(&rank)
+        let found = self.ranks.binary_search(&rank).ok().filter(|_| self.receiver == Some(by));
+        found.and_then(|at| self.ranks.remove(at)).is_some()
     }
 }
 
@@ -57,24 +71,23 @@ impl Stability {
             return Err(Broken);
         }
         let early = self.early.remove(&announced.rank).unwrap_or_default();
-        let missing = match delivery {
+        let mut missing = match delivery {
             Delivery::Safe => announced.receivers.iter().filter(|node| **node != sender).copied().collect(),
-            Delivery::Agreed => BTreeSet::new(),
+            Delivery::Agreed => Receivers::new(),
         };
-        if !early.is_subset(&missing) {
+        if !early.iter().all(|node| take(&mut missing, *node)) {
             return Err(Broken);
         }
-        self.announced.push_back((announced, &missing - &early));
+        self.announced.push_back((announced, missing));
         Ok(())
     }
 
     /// A receiver says that it has its part.
     pub(super) fn received(&mut self, by: NodeId, rank: Rank) -> Result<(), Broken> {
-        let waiting = self.announced.iter_mut().find(|(announced, _)| announced.rank == rank);
-        let is_new = match waiting {
-            Some((_, missing)) => missing.remove(&by),
-            None if self.last >= Some(rank) => self.ahead.remove(by, rank),
-            None => self.early.entry(rank).or_default().insert(by),
+        let is_new = match self.announced.binary_search_by_key(&rank, |(announced, _)| announced.rank) {
+            Ok(at) => take(&mut self.announced[at].1, by),
+            Err(_) if self.last >= Some(rank) => self.ahead.remove(by, rank),
+            Err(_) => add(self.early.entry(rank).or_default(), by),
         };
         // A sender has no more parts under way than it may have isochrons that were not executed.
         let is_bounded = self.early.len() <= MAX_UNEXECUTED;
@@ -101,7 +114,7 @@ impl Stability {
 
     /// Whether it was stamped, and its receiver may lack it.
     pub(super) fn is_ahead(&self, rank: Rank) -> bool {
-        self.ahead.ranks.contains(&rank)
+        self.ahead.ranks.binary_search(&rank).is_ok()
     }
 }
 

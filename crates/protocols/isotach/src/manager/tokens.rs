@@ -1,7 +1,7 @@
 //! Tokens of the neighbouring switches.
 
 use super::{Broken, TokenManager};
-use crate::codec::{Batch, Ordered, TOKEN, Token, TokenFront, write_entry};
+use crate::codec::{Batch, Ordered, Receivers, TOKEN, Token, TokenFront, write_entry};
 use crate::config::ManagerConfig;
 use crate::defect::seeded;
 use crate::lane::Lane;
@@ -18,7 +18,7 @@ pub(super) struct Neighbour {
     /// The number of the last token that came whole.
     pub(super) received: u64,
     /// What the next token carries.
-    entries: Vec<(Ordered, Vec<NodeId>)>,
+    entries: Vec<(Ordered, Receivers)>,
     carried: Tally,
     /// What tokens carried that it may not have: with their numbers, the last two.
     sent: VecDeque<(u64, Vec<Ordered>)>,
@@ -43,7 +43,7 @@ impl Neighbour {
     }
 
     /// One more isochron for the next token. False if its sender has as many in it as may be.
-    pub(super) fn carry(&mut self, ordered: Ordered, receivers: Vec<NodeId>) -> bool {
+    pub(super) fn carry(&mut self, ordered: Ordered, receivers: Receivers) -> bool {
         self.entries.push((ordered, receivers));
         self.carried.add(ordered.sender)
     }

@@ -92,7 +92,7 @@ fn what_comes_of_the_one_address_is_for_whom_its_kind_says() {
     let body = encode_to_vec(&Part {
         view: View(1),
         rank: Rank(1),
-        operations: vec![Operation::Send { to: NodeId(0), handler: 7, bytes: Bytes::from_static(b"x") }],
+        operations: [Operation::Send { to: NodeId(0), handler: 7, bytes: Bytes::from_static(b"x") }].into(),
     });
     frames(&mut first, peer(1), PART, &body);
     let told = kinds(&give(&mut first, Input::Wake).0);

@@ -143,7 +143,7 @@ impl Node {
         (self.change, self.held, self.is_agreed) = (None, Vec::new(), false);
         self.joins.missing = None;
         self.counters.lost += self.own.len() as u64;
-        core::mem::take(&mut self.own).into_values().for_each(|own| self.refuse(own.token, &why));
+        self.own.drain().for_each(|(_, own)| self.refuse(own.token, &why));
         for frame in core::mem::take(&mut self.held_back) {
             self.refuse_isochron(frame.token, &why);
         }

@@ -26,14 +26,14 @@ impl Node {
             return Err(Broken);
         }
         if self.config.keeps_witness {
-            let (sender, operations) = (from.node, operations.clone());
+            let (sender, operations) = (from.node, operations.to_vec());
             self.witness.push(Witnessed::Received { sender, rank, operations });
         }
         match self.told.has(from.node, rank) {
             true => self.counters.parts_at_once += 1,
             false => self.counters.parts_waited += 1,
         }
-        self.arrived.insert((from.node, rank), operations);
+        self.arrived.push(from.node, rank, operations);
         if self.config.isonet.delivery() == Delivery::Safe {
             let manager = self.manager_of(from.node);
             self.outgoing.acknowledge(manager, self.fence.view, (from.node, rank));

@@ -236,13 +236,13 @@ impl Node {
         let executed = self.own.iter().filter_map(|(rank, own)| {
             let is_of_view = |place: &Place| place.behind == 0 && place.stamp.view == self.fence.view;
             let place = own.place.filter(is_of_view)?;
-            Some(Ordered { pulse: place.stamp.pulse, sender: me, rank: *rank })
+            Some(Ordered { pulse: place.stamp.pulse, sender: me, rank })
         });
         let part = |sender, rank| Ordered { pulse: crate::Pulse(0), sender, rank };
         // Also those that this node has no part of: what is behind them is not executed without them.
         let own = self.own.iter().filter(|(_, own)| own.is_announced && own.place.is_none());
-        let own = own.map(|(rank, _)| part(me, *rank));
-        let arrived = self.arrived.keys().map(|(sender, rank)| part(*sender, *rank));
+        let own = own.map(|(rank, _)| part(me, rank));
+        let arrived = self.arrived.iter().map(|(sender, rank)| part(sender, rank));
         // What it was told and lacks is for this node alone, and executed by nobody.
         let lacked: BTreeSet<Ordered> =
             self.order.iter().filter(|next| !self.is_here(next)).copied().collect();

@@ -3,7 +3,7 @@
 use super::Node;
 use crate::codec::{DELIVERED, Delivered, EXECUTED, Executed, Ordered, ReadValue};
 use crate::defect::seeded;
-use crate::isochron::Operation;
+use crate::isochron::{Operation, Operations};
 use crate::logical_time::{Place, Rank, Stamp};
 use crate::memory::Reader;
 use crate::witness::{Performed, Witnessed};
@@ -25,7 +25,7 @@ impl Node {
 
     /// Whether this node has its part of an isochron.
     pub(super) fn is_here(&self, next: &Ordered) -> bool {
-        next.sender == self.config.me || self.arrived.contains_key(&(next.sender, next.rank))
+        next.sender == self.config.me || self.arrived.contains(next.sender, next.rank)
     }
 
     /// Executes what is next in the order, as far as it is here.
@@ -64,7 +64,7 @@ impl Node {
 
     fn run_own(&mut self, rank: Rank, place: Place) -> Result<(), NodeId> {
         let me = self.config.me;
-        let own = self.own.get_mut(&rank).expect("markers and waiting ones are of isochrons that are there");
+        let own = self.own.get_mut(rank).expect("markers and waiting ones are of isochrons that are there");
         if own.place.is_some_and(|known| known != place) {
             // Another receiver was told another time; or it says so, if the manager is in this process.
             let manager = self.outgoing.manager().node;
@@ -79,7 +79,7 @@ impl Node {
     }
 
     fn run_part(&mut self, sender: NodeId, rank: Rank) -> Result<(), NodeId> {
-        let operations = self.arrived.remove(&(sender, rank)).expect("it was looked up before");
+        let operations = self.arrived.take(sender, rank).expect("it was looked up before");
         let reads = operations.iter().filter(|operation| matches!(operation, Operation::Read(_))).count();
         let place = self.place;
         if reads == 0 {
@@ -99,7 +99,7 @@ impl Node {
         &mut self,
         sender: NodeId,
         rank: Rank,
-        operations: Vec<Operation>,
+        operations: Operations,
         slots: &[usize],
     ) -> Result<(), NodeId> {
         self.counters.executed += 1;
@@ -176,7 +176,7 @@ impl Node {
 
     fn fill(&mut self, Reader { sender, rank, slot }: Reader, value: ReadValue) {
         let values = if sender == self.config.me {
-            self.own.get_mut(&rank).map(|own| &mut own.values)
+            self.own.get_mut(rank).map(|own| &mut own.values)
         } else {
             self.answering.get_mut(&(sender, rank)).map(|answering| &mut answering.values)
         };

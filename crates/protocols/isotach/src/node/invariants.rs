@@ -1,9 +1,8 @@
 //! What is always so of a node between two inputs, looked at by itself.
 
 use super::Node;
-use super::submit::Own;
 use crate::codec::Ordered;
-use crate::logical_time::{Place, Stamp};
+use crate::logical_time::{Place, Rank, Stamp};
 use crate::memory::Reader;
 use quintet_contract::NodeId;
 
@@ -19,7 +18,10 @@ impl Node {
                 self.own_are_announced_in_order(),
                 "an isochron is announced once, when its parts have left, behind those before it",
             ),
-            (!self.own.values().any(Own::is_done), "an isochron that is executed everywhere is over"),
+            (
+                !self.own.iter().any(|(_, own)| own.is_done()),
+                "an isochron that is executed everywhere is over",
+            ),
             (
                 self.readers_wait(),
                 "who waits for the value of a reserved place is an isochron that is not over",
@@ -38,8 +40,8 @@ impl Node {
     /// As many parts of each sender are counted as there are, but for those of who broke the protocol.
     fn parts_are_kept(&self) -> bool {
         let kept = |node: NodeId| {
-            let of = |(sender, _): &&(NodeId, _)| *sender == node;
-            self.arrived.keys().filter(of).count() + self.answering.keys().filter(of).count()
+            let of = |(sender, _): &(NodeId, _)| *sender == node;
+            self.arrived.iter().filter(of).count() + self.answering.keys().filter(|key| of(key)).count()
         };
         let is_heard = |node: &NodeId| !self.cut_off.iter().any(|peer| peer.node == *node);
         let mut nodes = self.config.isonet.topology().nodes().filter(is_heard);
@@ -47,8 +49,8 @@ impl Node {
     }
 
     fn own_are_announced_in_order(&self) -> bool {
-        let have_left = self.own.values().all(|own| !own.is_announced || own.unsent == 0);
-        let waits = |rank| self.own.get(rank).is_some_and(|own| !own.is_announced);
+        let have_left = self.own.iter().all(|(_, own)| !own.is_announced || own.unsent == 0);
+        let waits = |rank: &Rank| self.own.get(*rank).is_some_and(|own| !own.is_announced);
         have_left
             && self.to_announce.iter().all(waits)
             && self.to_announce.iter().is_sorted_by(|one, next| one < next)
@@ -56,7 +58,7 @@ impl Node {
 
     fn readers_wait(&self) -> bool {
         let is_there = |reader: &Reader| match reader.sender == self.config.me {
-            true => self.own.contains_key(&reader.rank),
+            true => self.own.contains(reader.rank),
             false => self.answering.contains_key(&(reader.sender, reader.rank)),
         };
         // One that has ended executes nothing, and nobody waits for it.

@@ -2,10 +2,10 @@
 
 use super::Node;
 use crate::codec::{
-    Announced, COMPLETED, Completed, Ordered, PART, Part, ReadValue, Refusal, read_operations,
+    Announced, COMPLETED, Completed, Ordered, PART, Part, ReadValue, Receivers, Refusal, read_operations,
 };
 use crate::defect::seeded;
-use crate::isochron::{Operation, check};
+use crate::isochron::{Operation, Operations, check};
 use crate::isonet::Variable;
 use crate::limits::{KEPT_FOR_VALUES, MAX_RANKS_APART, MAX_UNEXECUTED};
 use crate::logical_time::{Place, Rank, View};
@@ -13,13 +13,37 @@ use crate::witness::{Reads, Witnessed};
 use quintet_contract::{Address, Frame, NodeId, Token};
 use quintet_wire::registry::PORT_ISOTACH;
 use quintet_wire::{DecodeError, Reader};
-use std::collections::{BTreeMap, BTreeSet};
+use smallvec::SmallVec;
+use std::collections::BTreeSet;
+
+/// Which of an isochron's reads one node does.
+type Slots = SmallVec<[usize; 2]>;
 
 /// What one node does of an isochron: its operations, and which of the isochron's reads its own are.
 #[derive(Default, Debug)]
 pub(super) struct Share {
-    pub(super) operations: Vec<Operation>,
-    pub(super) slots: Vec<usize>,
+    pub(super) operations: Operations,
+    pub(super) slots: Slots,
+}
+
+/// What each node does of an isochron, by their numbers.
+#[derive(Default, Debug)]
+struct Shares(SmallVec<[(NodeId, Share); 2]>);
+
+impl Shares {
+    fn of(&mut self, node: NodeId) -> &mut Share {
+        let at = self.0.binary_search_by_key(&node, |(node, _)| *node).unwrap_or_else(|at| {
+            self.0.insert(at, (node, Share::default()));
+            at
+        });
+        &mut self.0[at].1
+    }
+
+    /// Takes out what a node does.
+    fn take(&mut self, node: NodeId) -> Option<Share> {
+        let at = self.0.binary_search_by_key(&node, |(node, _)| *node).ok()?;
+        Some(self.0.remove(at).1)
+    }
 }
 
 /// An isochron of this node that has not completed.
@@ -34,10 +58,10 @@ pub(super) struct Own {
     variables: Vec<Variable>,
     /// What the reads gave.
     pub(super) values: Vec<Option<ReadValue>>,
-    /// Receivers that have not answered, with the reads that they do.
-    remote: BTreeMap<NodeId, Vec<usize>>,
+    /// Receivers that have not answered, ascending, with the reads that they do.
+    remote: SmallVec<[(NodeId, Slots); 2]>,
     /// Whom the token manager tells.
-    pub(super) receivers: Vec<NodeId>,
+    pub(super) receivers: Receivers,
     /// Parts that have not left.
     pub(super) unsent: usize,
     pub(super) is_announced: bool,
@@ -67,9 +91,8 @@ impl Own {
         values: Vec<ReadValue>,
         size: impl Fn(Variable) -> Option<usize>,
     ) -> bool {
-        let Some(slots) = self.remote.remove(&from.node).filter(|_| from.port == PORT_ISOTACH) else {
-            return false;
-        };
+        let Some(at) = self.waits_for(from.node).filter(|_| from.port == PORT_ISOTACH) else { return false };
+        let (_, slots) = self.remote.remove(at);
         let is_at_one_time = self.place.is_none_or(|known| known == place);
         let fits = |(slot, value): (&usize, &ReadValue)| match value {
             ReadValue::Value(value) => size(self.variables[*slot]) == Some(value.len()),
@@ -85,15 +108,20 @@ impl Own {
         true
     }
 
+    /// Which of the receivers that have not answered a node is.
+    fn waits_for(&self, node: NodeId) -> Option<usize> {
+        self.remote.binary_search_by_key(&node, |(node, _)| *node).ok()
+    }
+
     /// The first of the other receivers that have answered.
     pub(super) fn first_answered(&self, me: NodeId) -> Option<NodeId> {
-        let has_answered = |node: &NodeId| *node != me && !self.remote.contains_key(node);
+        let has_answered = |node: &NodeId| *node != me && self.waits_for(*node).is_none();
         self.receivers.iter().copied().find(has_answered)
     }
 
     /// Whether it was executed here and waits for values that come here, and for none that others read.
     pub(super) fn awaits_values_here_alone(&self) -> bool {
-        let reads_here_alone = self.remote.values().all(Vec::is_empty);
+        let reads_here_alone = self.remote.iter().all(|(_, slots)| slots.is_empty());
         self.is_executed_here && reads_here_alone && self.values.iter().any(Option::is_none)
     }
 
@@ -108,7 +136,7 @@ impl Own {
 }
 
 /// The operations of an isochron, and the view that it was put together in, if its program says so.
-fn read_submission(body: &[u8]) -> Result<(Vec<Operation>, Option<View>), DecodeError> {
+fn read_submission(body: &[u8]) -> Result<(Operations, Option<View>), DecodeError> {
     let mut reader = Reader::new(body);
     let operations = read_operations(&mut reader)?;
     let view = if reader.left() > 0 { Some(View(reader.u32()?)) } else { None };
@@ -135,7 +163,7 @@ impl Node {
     }
 
     /// The operations, and the places that are reserved after them.
-    pub(super) fn accept(&self, frame: Frame<'_>) -> Result<(Vec<Operation>, BTreeSet<Variable>), Refusal> {
+    pub(super) fn accept(&self, frame: Frame<'_>) -> Result<(Operations, BTreeSet<Variable>), Refusal> {
         if let Some(ended) = &self.ended {
             return Err(ended.clone());
         }
@@ -158,7 +186,7 @@ impl Node {
         }
         let reserved = check(&self.config.isonet, &operations, &self.reserved)
             .map_err(|misuse| Refusal::of_misuse(&misuse))?;
-        let oldest = self.own.keys().next().unwrap_or(&self.rank);
+        let oldest = self.own.first().unwrap_or(self.rank);
         let kept = if reserved.len() < self.reserved.len() { 0 } else { KEPT_FOR_VALUES };
         let is_far = self.rank.0 - oldest.0 + kept as u64 >= MAX_RANKS_APART;
         if self.own.len() + kept >= MAX_UNEXECUTED || is_far || !self.outgoing.is_program_told() {
@@ -170,7 +198,7 @@ impl Node {
     pub(super) fn start(
         &mut self,
         token: Token,
-        operations: Vec<Operation>,
+        operations: Operations,
         reserved: BTreeSet<Variable>,
     ) -> Result<(), NodeId> {
         self.counters.submitted += 1;
@@ -179,38 +207,34 @@ impl Node {
         let rank = self.rank;
         let reserved_before = core::mem::replace(&mut self.reserved, reserved);
         if self.config.keeps_witness {
-            let (operations, after) = (operations.clone(), self.place);
+            let (operations, after) = (operations.to_vec(), self.place);
             self.witness.push(Witnessed::Submitted { rank, operations, after });
         }
         let mut reads = Vec::new();
-        let mut shares: BTreeMap<NodeId, Share> = BTreeMap::new();
+        let mut shares = Shares::default();
         for operation in operations {
             self.share(operation, &mut reads, &mut shares);
         }
-        let local = shares.remove(&self.config.me).unwrap_or_default();
-        let is_local = shares.is_empty();
-        let has_local = !local.operations.is_empty();
-        let mut receivers: Vec<NodeId> = shares.keys().copied().collect();
-        if has_local {
-            receivers.push(self.config.me);
-            receivers.sort_unstable();
-        }
+        let receivers = shares.0.iter().map(|(node, _)| *node).collect();
+        let local = shares.take(self.config.me).unwrap_or_default();
+        let Shares(remote) = shares;
+        let (is_local, has_local) = (remote.is_empty(), !local.operations.is_empty());
         let own = Own {
             token,
             reserved_before,
             local,
             values: vec![None; reads.len()],
             variables: reads,
-            remote: shares.iter().map(|(node, share)| (*node, share.slots.clone())).collect(),
+            remote: remote.iter().map(|(node, share)| (*node, share.slots.clone())).collect(),
             receivers,
-            unsent: shares.len(),
+            unsent: remote.len(),
             is_announced: false,
             is_marked: false,
             place: None,
             is_executed_here: !has_local,
         };
-        self.own.insert(rank, own);
-        for (node, Share { operations, .. }) in shares {
+        self.own.push(rank, own);
+        for (node, Share { operations, .. }) in remote {
             let part = Part { view: self.fence.view, rank, operations };
             let to = Address { node, port: PORT_ISOTACH };
             self.outgoing.push_part(to, rank, PART, &part);
@@ -229,12 +253,12 @@ impl Node {
     }
 
     /// Gives an operation to those who do it.
-    fn share(&self, operation: Operation, reads: &mut Vec<Variable>, shares: &mut BTreeMap<NodeId, Share>) {
+    fn share(&self, operation: Operation, reads: &mut Vec<Variable>, shares: &mut Shares) {
         match operation {
-            Operation::Send { to, .. } => shares.entry(to).or_default().operations.push(operation),
+            Operation::Send { to, .. } => shares.of(to).operations.push(operation),
             Operation::Read(variable) => {
                 let copy = self.config.isonet.copy_for(self.config.me, variable);
-                let share = shares.entry(copy.expect("variables are looked up before")).or_default();
+                let share = shares.of(copy.expect("variables are looked up before"));
                 share.slots.push(reads.len());
                 share.operations.push(operation);
                 reads.push(variable);
@@ -242,7 +266,7 @@ impl Node {
             Operation::Write(variable, _) | Operation::Sched(variable) | Operation::Assign(variable, _) => {
                 let shape = self.config.isonet.shape(variable).expect("variables are looked up before");
                 for copy in &shape.copies {
-                    shares.entry(*copy).or_default().operations.push(operation.clone());
+                    shares.of(*copy).operations.push(operation.clone());
                 }
             }
         }
@@ -255,14 +279,15 @@ impl Node {
 
     /// Whether there is an isochron whose parts have all left and that was not announced.
     pub(super) fn has_announcement(&self) -> bool {
-        self.to_announce.front().is_some_and(|rank| self.own[rank].unsent == 0)
+        let front = self.to_announce.front().and_then(|rank| self.own.get(*rank));
+        front.is_some_and(|own| own.unsent == 0)
     }
 
     /// Announces what has left: in the order of the ranks, none before an earlier one. What is the only one under way waits for no others.
     pub(super) fn announce(&mut self) {
         while self.has_announcement() {
             let Some(rank) = self.to_announce.pop_front() else { return };
-            let own = self.own.get_mut(&rank).expect("what was not announced has not completed");
+            let own = self.own.get_mut(rank).expect("what was not announced has not completed");
             own.is_announced = true;
             let announced = Announced { rank, receivers: own.receivers.clone() };
             self.outgoing.announce(self.fence.view, &announced);
@@ -274,10 +299,10 @@ impl Node {
 
     /// Tells the program of an isochron that all its receivers have executed.
     pub(super) fn complete_if_done(&mut self, rank: Rank) {
-        if !self.own.get(&rank).is_some_and(Own::is_done) {
+        if !self.own.get(rank).is_some_and(Own::is_done) {
             return;
         }
-        let Some(own) = self.own.remove(&rank) else { return };
+        let Some(own) = self.own.take(rank) else { return };
         let place = own.place.expect("who executes it says when");
         if !own.receivers.contains(&self.config.me) {
             // No marker tells this node, and who does may be gone: what is before it in this node's order is before it in the one order.

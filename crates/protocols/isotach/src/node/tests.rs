@@ -3,6 +3,7 @@ mod joining;
 
 use super::*;
 use crate::codec::{ANNOUNCE, COMPLETED, Completed, Cut, CutStep, DELIVERED, Delivered, INSTALLED, Part};
+use crate::isochron::Operation;
 use crate::isonet::{Isonet, Shape};
 use crate::limits::KEPT_FOR_VALUES;
 use crate::topology::Topology;
@@ -67,7 +68,7 @@ fn markers(node: &mut Node, all: &[(u64, u16, u64)]) -> Vec<(Address, OwnedFrame
 }
 
 fn part(node: &mut Node, from: u16, rank: u64, operations: Vec<Operation>) -> Vec<(Address, OwnedFrame)> {
-    let body = encode_to_vec(&Part { view: View(1), rank: Rank(rank), operations });
+    let body = encode_to_vec(&Part { view: View(1), rank: Rank(rank), operations: operations.into() });
     give(node, peer(from), PART, rank, &body)
 }
 
@@ -214,7 +215,7 @@ fn who_sends_what_it_may_not_is_cut_off_and_named() {
         node.handle(Time(1), Input::Frame(from, Frame::new(kind, Token(token), body)), out);
     }
     fn part_of(node: &mut Node, out: &mut Effects, rank: u64, operation: Operation) {
-        let body = encode_to_vec(&Part { view: View(1), rank: Rank(rank), operations: vec![operation] });
+        let body = encode_to_vec(&Part { view: View(1), rank: Rank(rank), operations: [operation].into() });
         say(node, out, peer(1), PART, rank, &body);
     }
     let deeds: [(&str, Deed); 9] = [
@@ -387,7 +388,7 @@ fn a_read_waits_over_the_end_of_a_view_for_who_is_left_and_not_for_who_is_gone()
         assert_eq!(node.view(), View(2));
         if reserves == 1 {
             let assigns =
-                Part { view: View(2), rank: Rank(2), operations: vec![Operation::Assign(MINE, value(7))] };
+                Part { view: View(2), rank: Rank(2), operations: [Operation::Assign(MINE, value(7))].into() };
             give(&mut node, peer(1), PART, 2, &encode_to_vec(&assigns));
             let mut body = 2u32.to_le_bytes().to_vec();
             let ordered = Ordered { pulse: Pulse(1), sender: NodeId(1), rank: Rank(2) };

@@ -22,7 +22,7 @@ impl Node {
             let Ordered { pulse, sender, rank } = *next;
             let stamp = Stamp { view: self.fence.view, pulse, sender, rank };
             if sender == self.config.me {
-                match self.own.get_mut(&rank) {
+                match self.own.get_mut(rank) {
                     // All its receivers had executed it before.
                     None => {}
                     Some(own) if own.is_executed_here => {
@@ -30,7 +30,7 @@ impl Node {
                     }
                     Some(_) => self.run(*next)?,
                 }
-            } else if self.arrived.contains_key(&(sender, rank)) {
+            } else if self.arrived.contains(sender, rank) {
                 if self.place.stamp >= stamp {
                     return Err(sender);
                 }
@@ -47,7 +47,7 @@ impl Node {
         let readers = self.memory.abort(|node| left.contains(&node));
         self.resolve(readers, &ReadValue::Aborted, (self.config.me, self.rank));
         self.settle_own(view);
-        let waits = |reader: &Reader| reader.sender == self.config.me && self.own.contains_key(&reader.rank);
+        let waits = |reader: &Reader| reader.sender == self.config.me && self.own.contains(reader.rank);
         self.memory.keep_readers(waits);
         self.forget_lost_places(&left);
         self.refuse_plain(|node| !left.contains(&node), &Refusal::ViewChanged(view));
@@ -103,11 +103,11 @@ impl Node {
     /// wait for one.
     fn settle_own(&mut self, next: View) {
         let mut has_lost = false;
-        for (rank, mut own) in core::mem::take(&mut self.own) {
+        for (rank, mut own) in self.own.drain() {
             if own.awaits_values_here_alone() {
                 // Who has reserved the place is left, and gives the value in a later view.
                 own.forget_remote();
-                self.own.insert(rank, own);
+                self.own.push(rank, own);
                 continue;
             }
             if let Some(place) = own.place {

@@ -126,11 +126,11 @@ impl Decode<'_> for Witnessed {
         Ok(match reader.u8()? {
             0 => {
                 let (rank, after) = (Rank(reader.u64()?), Place::decode(reader)?);
-                Witnessed::Submitted { rank, operations: read_operations(reader)?, after }
+                Witnessed::Submitted { rank, operations: read_operations(reader)?.into_vec(), after }
             }
             1 => {
                 let (sender, rank) = (NodeId(reader.u16()?), Rank(reader.u64()?));
-                Witnessed::Received { sender, rank, operations: read_operations(reader)? }
+                Witnessed::Received { sender, rank, operations: read_operations(reader)?.into_vec() }
             }
             2 => {
                 let (place, sender) = (Place::decode(reader)?, NodeId(reader.u16()?));

@@ -91,10 +91,12 @@ fn what_is_executed_waits_for_the_state_and_so_does_the_program() {
     let part = Part {
         view: View(3),
         rank: Rank(1),
-        operations: vec![
+        operations: [
             Operation::Read(X),
             Operation::Send { to: NodeId(2), handler: 7, bytes: Bytes::from_static(b"x") },
-        ],
+        ]
+        .into_iter()
+        .collect(),
     };
     give(&mut node, peer(1), PART, 1, &encode_to_vec(&part));
     let mut body = 3u32.to_le_bytes().to_vec();

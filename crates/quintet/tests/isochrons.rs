@@ -324,7 +324,7 @@ fn who_leaves_before_the_others_is_missed_and_the_others_go_on() {
     assert_eq!((read(&members[0], X), members[0].view().members), (4, vec![0, 1]));
     let mut gone = members[0].isochron().unwrap();
     let refused = gone.send(2, 7, vec![]).unwrap_err();
-    assert!(refused.code() == Code::BadValue && refused.text().contains("node 2"), "{refused}");
+    assert!(refused.code() == Code::PeerDied && refused.text().contains("member 2 has ended"), "{refused}");
     gone.abandon();
     assert!(close(&members).into_iter().all(|closed| closed.is_ok()));
     let said = members.iter().map(|one| (NodeId(one.member()), one.take_witness()));

@@ -1,11 +1,11 @@
 //! Frames that wait, one after the other in one buffer.
 
 use quintet_contract::{Frame, Kind, Token};
-use quintet_wire::Encode;
+use quintet_wire::{Encode, encode_to_vec};
 use std::collections::VecDeque;
 
-/// Frames in the order in which they were put, with what is to be known of each. Their bodies lie in one buffer, which is used again once all are gone: to put a frame and to
-/// take it is not to ask for memory and to give it back.
+/// Frames in the order in which they were put, with what is to be known of each. Short bodies lie in one buffer, which is used again once all are gone: to put a frame and to
+/// take it is not to ask for memory and to give it back. Long ones, which would have to be moved as others go, have a buffer each.
 #[derive(Debug)]
 pub(crate) struct Frames<N = ()> {
     heads: VecDeque<Head<N>>,
@@ -20,10 +20,33 @@ pub(crate) struct Frames<N = ()> {
 struct Head<N> {
     kind: Kind,
     token: Token,
-    /// Of its body, which ends where that of the next begins.
-    bytes: usize,
+    body: Body,
     note: N,
 }
+
+#[derive(Debug)]
+enum Body {
+    /// So many bytes of the buffer, behind those of the one before.
+    Short(usize),
+    Long(Vec<u8>),
+}
+
+impl Body {
+    /// Bytes of the buffer.
+    fn len_here(&self) -> usize {
+        if let Body::Short(bytes) = self { *bytes } else { 0 }
+    }
+
+    fn read<'a>(&'a self, buffer: &'a [u8]) -> &'a [u8] {
+        match self {
+            Body::Short(bytes) => &buffer[..*bytes],
+            Body::Long(body) => body,
+        }
+    }
+}
+
+/// A body that is longer has a buffer of its own.
+const SHORT_BYTES: usize = 4 * 1024;
 
 /// What an empty buffer keeps at most.
 const KEPT_BYTES: usize = 64 * 1024;
@@ -52,6 +75,10 @@ impl<N> Frames<N> {
     }
 
     pub(crate) fn push_noted(&mut self, kind: Kind, token: Token, body: &impl Encode, note: N) {
+        if body.encoded_len() > SHORT_BYTES {
+            let body = Body::Long(encode_to_vec(body));
+            return self.heads.push_back(Head { kind, token, body, note });
+        }
         self.bodies.truncate(self.end);
         body.encode(&mut self.bodies);
         self.commit_noted(kind, token, self.bodies.len() - self.end, note);
@@ -60,17 +87,17 @@ impl<N> Frames<N> {
     /// What was written last is the body of a frame, as far as so many bytes.
     fn commit_noted(&mut self, kind: Kind, token: Token, bytes: usize, note: N) {
         self.end += bytes;
-        self.heads.push_back(Head { kind, token, bytes, note });
+        self.heads.push_back(Head { kind, token, body: Body::Short(bytes), note });
     }
 
     pub(crate) fn front(&self) -> Option<(Frame<'_>, &N)> {
-        let Head { kind, token, bytes, note } = self.heads.front()?;
-        Some((Frame::new(*kind, *token, &self.bodies[self.first..][..*bytes]), note))
+        let Head { kind, token, body, note } = self.heads.front()?;
+        Some((Frame::new(*kind, *token, body.read(&self.bodies[self.first..])), note))
     }
 
     pub(crate) fn pop_front(&mut self) -> Option<N> {
-        let Head { bytes, note, .. } = self.heads.pop_front()?;
-        self.first += bytes;
+        let Head { body, note, .. } = self.heads.pop_front()?;
+        self.first += body.len_here();
         if self.heads.is_empty() {
             self.bodies.clear();
             self.bodies.shrink_to(KEPT_BYTES);
@@ -87,9 +114,10 @@ impl<N> Frames<N> {
     pub(crate) fn retain(&mut self, mut is_kept: impl FnMut(Frame<'_>) -> bool) {
         let old = core::mem::take(self);
         let mut at = old.first;
-        for Head { kind, token, bytes, note } in old.heads {
-            let body = &old.bodies[at..][..bytes];
-            at += bytes;
+        for Head { kind, token, body, note } in old.heads {
+            let from = at;
+            at += body.len_here();
+            let body = body.read(&old.bodies[from..]);
             if is_kept(Frame::new(kind, token, body)) {
                 self.push_noted(kind, token, &Written(body), note);
             }
@@ -170,6 +198,18 @@ mod tests {
         frames.begin(100).fill(2);
         frames.push(KIND, Token(2), &Written(&[5]));
         assert_eq!(taken(&mut frames), [(1, vec![7, 8, 9]), (2, vec![5])]);
+    }
+
+    #[test]
+    fn long_bodies_keep_their_places_between_short_ones() {
+        let mut frames = Frames::default();
+        let lengths = [3, SHORT_BYTES, SHORT_BYTES + 1, 0, 60_000, 7];
+        let body = |at: usize| vec![at as u8; lengths[at]];
+        (0..lengths.len()).for_each(|at| frames.push(KIND, Token(at as u64), &Written(&body(at))));
+        assert_eq!(frames.bodies.len(), 3 + SHORT_BYTES + 7, "the others have buffers of their own");
+        frames.retain(|frame| frame.token != Token(1));
+        let expected: Vec<_> = [0, 2, 3, 4, 5].map(|at| (at as u64, body(at))).into();
+        assert_eq!(taken(&mut frames), expected);
     }
 
     #[test]

@@ -74,8 +74,8 @@ pub struct Composer {
     isonet: Arc<Isonet>,
     me: NodeId,
     open: Option<Draft>,
-    /// Places that are reserved and have no value.
-    reserved: BTreeSet<Variable>,
+    /// Places that are reserved and have no value; none: the node knows them, and not this.
+    reserved: Option<BTreeSet<Variable>>,
 }
 
 /// An isochron that is put together.
@@ -83,14 +83,26 @@ pub struct Composer {
 struct Draft {
     operations: Vec<Operation>,
     size: Size,
-    reserved: BTreeSet<Variable>,
+    reserved: Option<BTreeSet<Variable>>,
 }
 
 impl Composer {
     /// Puts isochrons of node `me` together.
     #[must_use]
     pub fn new(isonet: Arc<Isonet>, me: NodeId) -> Composer {
-        Composer { isonet, me, open: None, reserved: BTreeSet::new() }
+        Composer { isonet, me, open: None, reserved: Some(BTreeSet::new()) }
+    }
+
+    /// The same for who puts isochrons together without knowing what became of those before: that one reserves a place twice, or gives a value for none, is found as its node takes it.
+    #[must_use]
+    pub fn without_places(isonet: Arc<Isonet>, me: NodeId) -> Composer {
+        Composer { isonet, me, open: None, reserved: None }
+    }
+
+    /// What the isochron that is open does so far.
+    #[must_use]
+    pub fn operations(&self) -> &[Operation] {
+        self.open.as_ref().map_or(&[], |open| &open.operations)
     }
 
     /// What its nodes know.
@@ -157,7 +169,7 @@ impl Composer {
     fn add(&mut self, operation: Operation) -> Result<(), Misuse> {
         let open = self.open.as_mut().ok_or(Misuse::NotBegun)?;
         let size = open.size.with(&operation, &self.isonet)?;
-        let mut books = Books { isonet: &self.isonet, reserved: &mut open.reserved };
+        let mut books = Books { isonet: &self.isonet, reserved: open.reserved.as_mut() };
         books.take(&operation)?;
         open.size = size;
         open.operations.push(operation);
@@ -244,7 +256,7 @@ impl Size {
 /// What an operation is checked against, one after the other.
 struct Books<'a> {
     isonet: &'a Isonet,
-    reserved: &'a mut BTreeSet<Variable>,
+    reserved: Option<&'a mut BTreeSet<Variable>>,
 }
 
 impl Books<'_> {
@@ -259,12 +271,12 @@ impl Books<'_> {
             Operation::Write(variable, value) => self.fits(*variable, value),
             Operation::Sched(variable) => {
                 self.known(*variable)?;
-                let is_new = self.reserved.insert(*variable);
+                let is_new = self.reserved.as_mut().is_none_or(|reserved| reserved.insert(*variable));
                 if is_new { Ok(()) } else { Err(Misuse::ReservedTwice { variable: *variable }) }
             }
             Operation::Assign(variable, value) => {
                 self.fits(*variable, value)?;
-                let was_there = self.reserved.remove(variable);
+                let was_there = self.reserved.as_mut().is_none_or(|reserved| reserved.remove(variable));
                 if was_there { Ok(()) } else { Err(Misuse::NotReserved { variable: *variable }) }
             }
         }
@@ -297,7 +309,7 @@ pub(crate) fn check(
     let mut size = Size::default();
     for operation in operations {
         size = size.with(operation, isonet)?;
-        Books { isonet, reserved: &mut reserved }.take(operation)?;
+        Books { isonet, reserved: Some(&mut reserved) }.take(operation)?;
     }
     Ok(reserved)
 }

@@ -274,7 +274,7 @@ impl Board {
             }
             None => None,
         };
-        self.until(Instant::now().checked_add(limit), outcome)
+        self.within(limit, outcome)
     }
 
     /// Waits until all are linked, or who comes back is in a view.
@@ -305,6 +305,14 @@ impl Board {
             None => (state.unanswered == 0).then_some(Ok(())),
         };
         self.until(None, settled).expect("it waits without end")
+    }
+
+    /// Waits for what `look` finds, for so long; none: it was not there in time. What is there costs no look at a clock.
+    fn within<T>(&self, limit: Duration, mut look: impl FnMut(&mut State) -> Option<T>) -> Option<T> {
+        if let Some(found) = look(&mut self.state()) {
+            return Some(found);
+        }
+        self.until(Instant::now().checked_add(limit), look)
     }
 
     /// Waits for what `look` finds; none: it was not there until then.

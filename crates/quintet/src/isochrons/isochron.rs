@@ -23,9 +23,7 @@ use std::time::Duration;
 #[must_use = "nothing of an isochron happens before it is executed or begun"]
 pub struct Isochron {
     core: Arc<Core>,
-    checked: Composer,
-    operations: Vec<Operation>,
-    reads: usize,
+    composer: Composer,
     /// The view that it was put together in.
     view: View,
     /// Whether it is among those that have not ended, as it has an operation.
@@ -76,25 +74,16 @@ impl Isochron {
 
     fn empty(core: &Arc<Core>) -> Isochron {
         let (view, isonet) = core.present();
-        let mut checked = Composer::new(isonet, core.me);
-        checked.begin().expect("it is new");
-        Isochron {
-            core: Arc::clone(core),
-            checked,
-            operations: Vec::new(),
-            reads: 0,
-            view,
-            is_counted: false,
-            thread: None,
-            is_ended: false,
-        }
+        let mut composer = Composer::without_places(isonet, core.me);
+        composer.begin().expect("it is new");
+        Isochron { core: Arc::clone(core), composer, view, is_counted: false, thread: None, is_ended: false }
     }
 
     /// The members of the view that it is put together in, ascending. If it has messages and somebody has come back behind that view, it is not executed
     /// ([`IsonetCause::ViewChanged`](crate::IsonetCause)): so a message to all of these is one to all.
     #[must_use]
     pub fn members(&self) -> Vec<u16> {
-        self.checked.isonet().topology().nodes().map(|node| node.0).collect()
+        self.composer.isonet().topology().nodes().map(|node| node.0).collect()
     }
 
     /// Sends a message to a handler of a member, this one as well.
@@ -103,10 +92,7 @@ impl Isochron {
     /// [`Code::BadValue`]: there is no such member. [`Code::PeerDied`]: it has ended, and is not in the view. [`Code::TooLarge`]: the isochron becomes too large. It goes on
     /// without the message.
     pub fn send(&mut self, member: u16, handler: u32, bytes: impl Into<Bytes>) -> Result<(), Error> {
-        let (to, bytes) = (NodeId(member), bytes.into());
-        self.add(Operation::Send { to, handler, bytes: bytes.clone() }, |checked| {
-            checked.send(to, handler, bytes)
-        })
+        self.add(|composer| composer.send(NodeId(member), handler, bytes.into()))
     }
 
     /// Sends a message to a handler of each of its [`members`](Isochron::members), this one as well.
@@ -114,11 +100,10 @@ impl Isochron {
     /// # Errors
     /// [`Code::TooLarge`]: the isochron becomes too large. It goes on without any of these messages.
     pub fn send_all(&mut self, handler: u32, bytes: impl Into<Bytes>) -> Result<(), Error> {
-        let (before, operations, bytes) = (self.checked.clone(), self.operations.len(), bytes.into());
+        let (before, bytes) = (self.composer.clone(), bytes.into());
         let sent = self.members().iter().try_for_each(|member| self.send(*member, handler, bytes.clone()));
         if sent.is_err() {
-            self.checked = before;
-            self.operations.truncate(operations);
+            self.composer = before;
         }
         sent
     }
@@ -129,9 +114,7 @@ impl Isochron {
     /// [`Code::BadValue`]: there is no such variable. [`IsonetCause::NoValue`](crate::IsonetCause): all members that had a copy have ended. [`Code::TooLarge`]: the isochron
     /// becomes too large, or its values.
     pub fn read(&mut self, variable: Variable) -> Result<usize, Error> {
-        self.add(Operation::Read(variable), |checked| checked.read(variable).map(drop))?;
-        self.reads += 1;
-        Ok(self.reads - 1)
+        self.add(|composer| composer.read(variable))
     }
 
     /// Gives a variable a value, of its size, at all its copies.
@@ -139,8 +122,7 @@ impl Isochron {
     /// # Errors
     /// As [`read`](Isochron::read). [`Code::BadValue`]: the value has another size.
     pub fn write(&mut self, variable: Variable, value: impl Into<Bytes>) -> Result<(), Error> {
-        let value = value.into();
-        self.add(Operation::Write(variable, value.clone()), |checked| checked.write(variable, value))
+        self.add(|composer| composer.write(variable, value.into()))
     }
 
     /// Reserves the place of a write, at all copies: who reads the variable behind it waits for the value, which [`assign`](Isochron::assign) gives later. A member has one
@@ -149,12 +131,7 @@ impl Isochron {
     /// # Errors
     /// As [`read`](Isochron::read). That a place is reserved already is found when the isochron is executed.
     pub fn schedule(&mut self, variable: Variable) -> Result<(), Error> {
-        let check = |checked: &mut Composer| match checked.sched(variable) {
-            // Of places the member's node knows, which has the isochrons in their order.
-            Err(Misuse::ReservedTwice { .. }) => Ok(()),
-            other => other,
-        };
-        self.add(Operation::Sched(variable), check)
+        self.add(|composer| composer.sched(variable))
     }
 
     /// Gives the value for the place that this member has reserved.
@@ -162,22 +139,15 @@ impl Isochron {
     /// # Errors
     /// As [`write`](Isochron::write). That no place is reserved is found when the isochron is executed.
     pub fn assign(&mut self, variable: Variable, value: impl Into<Bytes>) -> Result<(), Error> {
-        let value = value.into();
-        // As large, and checked alike but for the place.
-        self.add(Operation::Assign(variable, value.clone()), |checked| checked.write(variable, value))
+        self.add(|composer| composer.assign(variable, value.into()))
     }
 
-    fn add(
-        &mut self,
-        operation: Operation,
-        check: impl FnOnce(&mut Composer) -> Result<(), Misuse>,
-    ) -> Result<(), Error> {
-        check(&mut self.checked).map_err(|misuse| self.core.misuse(&misuse))?;
+    fn add<T>(&mut self, add: impl FnOnce(&mut Composer) -> Result<T, Misuse>) -> Result<T, Error> {
+        let added = add(&mut self.composer).map_err(|misuse| self.core.misuse(&misuse))?;
         if !core::mem::replace(&mut self.is_counted, true) {
             self.core.unended.fetch_add(1, Ordering::Relaxed);
         }
-        self.operations.push(operation);
-        Ok(())
+        Ok(added)
     }
 
     /// Begins it, to be waited for later. This may be said in a handler.
@@ -186,11 +156,11 @@ impl Isochron {
     /// [`Code::BadValue`]: it has no operation. As [`execute`](Isochron::execute), where that is known here.
     pub fn begin(mut self) -> Result<PendingIsochron, Error> {
         self.is_ended = true;
-        if self.operations.is_empty() {
+        if self.composer.operations().is_empty() {
             return Err(of_misuse(&Misuse::Empty));
         }
         let token = self.core.board.open()?;
-        let body = encode_to_vec(&Submission(&self.operations, self.view)).into();
+        let body = encode_to_vec(&Submission(self.composer.operations(), self.view)).into();
         let frame = OwnedFrame { kind: SUBMIT, token, body, bulk: Bytes::new() };
         self.core.node.send(PORT_CALLERS, PORT_SESSION, frame);
         Ok(PendingIsochron { core: Arc::clone(&self.core), token, view: self.view, is_over: false })
@@ -224,8 +194,9 @@ impl Drop for Isochron {
             self.core.unended.fetch_sub(1, Ordering::Relaxed);
         }
         self.thread.into_iter().for_each(|thread| self.core.shut(thread));
-        if !self.is_ended && !self.operations.is_empty() {
-            self.core.board.dropped(self.operations.len());
+        let operations = self.composer.operations().len();
+        if !self.is_ended && operations > 0 {
+            self.core.board.dropped(operations);
         }
     }
 }

@@ -56,6 +56,21 @@ fn what_nobody_knows_or_has_another_size_is_refused_and_the_isochron_goes_on() {
 }
 
 #[test]
+fn who_does_not_know_places_checks_none() {
+    let known = composer();
+    let mut composer = Composer::without_places(Arc::clone(&known.isonet), NodeId(0));
+    composer.begin().expect("none is open");
+    assert_eq!((composer.assign(X, eight()), composer.sched(X), composer.sched(X)), (Ok(()), Ok(()), Ok(())));
+    let wrong = Misuse::WrongSize { variable: X, given: 2, size: 8 };
+    assert_eq!(composer.assign(X, Bytes::from_static(b"no")), Err(wrong));
+    assert_eq!(composer.operations().len(), 3);
+    let isochron = composer.end().expect("it has operations");
+    assert_eq!((composer.operations().len(), isochron.operations().len()), (0, 3));
+    let refused = check(&known.isonet, isochron.operations(), &BTreeSet::new());
+    assert_eq!(refused, Err(Misuse::NotReserved { variable: X }));
+}
+
+#[test]
 fn an_isochron_is_at_most_as_large_as_it_may_be() {
     let mut composer = composer();
     composer.begin().expect("none is open");

@@ -84,6 +84,13 @@ impl Node {
 
     /// Says what is to be said, and goes on to the view that was agreed on.
     pub(super) fn follow_agreement(&mut self) {
+        if self.has_agreement_news() {
+            self.take_agreement_news();
+        }
+        self.leave_with_all();
+    }
+
+    fn take_agreement_news(&mut self) {
         let Some(agreement) = &mut self.agreement else { return };
         for (node, base, step) in agreement.said.drain(..) {
             let body = Agree { base, step };
@@ -91,7 +98,6 @@ impl Node {
         }
         let outcomes = core::mem::take(&mut agreement.outcomes);
         outcomes.into_iter().for_each(|outcome| self.follow(outcome));
-        self.leave_with_all();
     }
 
     fn follow(&mut self, outcome: Outcome) {

@@ -1,11 +1,12 @@
 //! Frames that wait, one after the other in one buffer.
 
 use quintet_contract::{Frame, Kind, Token};
-use quintet_wire::{Encode, encode_to_vec};
+use quintet_wire::Encode;
 use std::collections::VecDeque;
 
 /// Frames in the order in which they were put, with what is to be known of each. Short bodies lie in one buffer, which is used again once all are gone: to put a frame and to
-/// take it is not to ask for memory and to give it back. Long ones, which would have to be moved as others go, have a buffer each.
+/// take it is not to ask for memory and to give it back. Long ones, which would have to be moved as others go, have a buffer each,
+/// of which one is kept for the next.
 #[derive(Debug)]
 pub(crate) struct Frames<N = ()> {
     heads: VecDeque<Head<N>>,
@@ -14,6 +15,8 @@ pub(crate) struct Frames<N = ()> {
     first: usize,
     /// Where that of the last ends: behind it is one that is being written.
     end: usize,
+    /// For the next long body.
+    spare: Vec<u8>,
 }
 
 #[derive(Debug)]
@@ -53,7 +56,7 @@ const KEPT_BYTES: usize = 64 * 1024;
 
 impl<N> Default for Frames<N> {
     fn default() -> Self {
-        Frames { heads: VecDeque::new(), bodies: Vec::new(), first: 0, end: 0 }
+        Frames { heads: VecDeque::new(), bodies: Vec::new(), first: 0, end: 0, spare: Vec::new() }
     }
 }
 
@@ -75,9 +78,12 @@ impl<N> Frames<N> {
     }
 
     pub(crate) fn push_noted(&mut self, kind: Kind, token: Token, body: &impl Encode, note: N) {
-        if body.encoded_len() > SHORT_BYTES {
-            let body = Body::Long(encode_to_vec(body));
-            return self.heads.push_back(Head { kind, token, body, note });
+        let length = body.encoded_len();
+        if length > SHORT_BYTES {
+            let mut long = core::mem::take(&mut self.spare);
+            long.reserve_exact(length);
+            body.encode(&mut long);
+            return self.heads.push_back(Head { kind, token, body: Body::Long(long), note });
         }
         self.bodies.truncate(self.end);
         body.encode(&mut self.bodies);
@@ -97,7 +103,13 @@ impl<N> Frames<N> {
 
     pub(crate) fn pop_front(&mut self) -> Option<N> {
         let Head { body, note, .. } = self.heads.pop_front()?;
-        self.first += body.len_here();
+        match body {
+            Body::Short(bytes) => self.first += bytes,
+            Body::Long(mut body) => {
+                body.clear();
+                self.spare = body;
+            }
+        }
         if self.heads.is_empty() {
             self.bodies.clear();
             self.bodies.shrink_to(KEPT_BYTES);
@@ -210,6 +222,7 @@ mod tests {
         frames.retain(|frame| frame.token != Token(1));
         let expected: Vec<_> = [0, 2, 3, 4, 5].map(|at| (at as u64, body(at))).into();
         assert_eq!(taken(&mut frames), expected);
+        assert!(frames.spare.capacity() >= 60_000, "the next long one need not ask for memory");
     }
 
     #[test]

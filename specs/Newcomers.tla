@@ -15,13 +15,15 @@
 (* node has executed.                                                      *)
 (*                                                                         *)
 (* A node does at once what it can do by itself. Frames overtake each      *)
-(* other, which those of the product do not; those of a node that ends may *)
-(* be lost on the way to any others.                                       *)
+(* other, which those of the product do not, but for those that ask what a *)
+(* node knows; those of a node that ends may be lost on the way to any     *)
+(* others.                                                                 *)
 (***************************************************************************)
 EXTENDS Integers, Sequences, FiniteSets
 
 CONSTANTS
     Node,       \* Numbers: of several that have been there for equally long the lowest is the eldest.
+    Away,       \* Those of them that have ended before the first view.
     Variable,
     CopiesOf,   \* Of each variable: the nodes that have a copy.
     Senders,    \* Whose programs put isochrons together, one after the other, in a model.
@@ -83,8 +85,7 @@ IsQuorum(v, some) ==
     \/ 2 * there = Cardinality(Nodes(v)) /\ Eldest(v, Nodes(v)) \in some
 
 (* Nodes of the view that node n wishes that were in its own as well, as the same processes. *)
-Left(n) ==
-    {o \in Nodes(at[n].wish) : o \in Nodes(at[n].view) /\ (Mistake = "process-forgotten" \/ Since(at[n].wish, o) <= at[n].view)}
+Left(n) == {o \in Nodes(at[n].wish) : Since(at[n].wish, o) <= at[n].view}
 Coordinator(n) == Eldest(at[n].wish, Left(n))
 
 IsOutside(n) == at[n].view = 0
@@ -109,15 +110,15 @@ Whole(n) ==
 Lacking(n) == [Whole(n) EXCEPT !.whole = FALSE, !.lacks = Copied(n), !.program = FALSE]
 
 Init ==
-    /\ up = Node
+    /\ up = Node \ Away
     /\ life = [n \in Node |-> 0]
     /\ fated = 0
-    /\ views = <<[since |-> [n \in Node |-> 0], life |-> [n \in Node |-> 0], keeper |-> MinOf(Node)]>>
+    /\ views = <<[since |-> [n \in up |-> 0], life |-> [n \in up |-> 0], keeper |-> MinOf(up)]>>
     /\ sent = <<>>
     /\ parts = {}
     /\ log = [v \in 1..MostViews |-> <<>>]
-    /\ at = [n \in Node |-> In(1, 1)]
-    /\ store = [n \in Node |-> Whole(n)]
+    /\ at = [n \in Node |-> IF n \in up THEN In(1, 1) ELSE In(0, 0)]
+    /\ store = [n \in Node |-> IF n \in up THEN Whole(n) ELSE Lacking(n)]
     /\ snapshots = [n \in Node |-> {}]
     /\ cuts = {}
     /\ moves = {}
@@ -304,9 +305,8 @@ MayCompose(n) == Changes(n) /\ Coordinator(n) = n /\ DOMAIN at[n].gathered = Nod
 Compose(n) ==
     /\ MayCompose(n)
     /\ LET prefix == MaxOf(Range(at[n].gathered))
-           told == IF Mistake = "entry-left-out" /\ prefix > 0 THEN prefix - 1 ELSE prefix
        IN /\ at' = [at EXCEPT ![n].holds = Append(@, [next |-> at[n].wish, order |-> prefix]), ![n].holders = {n}]
-          /\ cuts' = cuts \cup {Cut("prefix", n, o, at[n].view, at[n].wish, told) : o \in Others(n, at[n].wish)}
+          /\ cuts' = cuts \cup {Cut("prefix", n, o, at[n].view, at[n].wish, prefix) : o \in Others(n, at[n].wish)}
     /\ UNCHANGED <<decided, order, store, snapshots, parts, moves>>
 
 (* Newcomers hold it as all others do. *)
@@ -352,10 +352,12 @@ Begin(n) ==
            executed == IF IsOutside(n) THEN Lacking(n)
                        ELSE With(store[n], SubSeq(log[before], Executed(n) + 1, Last(at[n].holds).order))
            isCoordinator == ~IsOutside(n) /\ at[n].wish = v /\ Coordinator(n) = n
+           (* Who has asked for a later view, and was not answered, is behind, and waits for that. *)
+           waits == IF at[n].asked.next > v /\ Mistake # "question-forgotten" THEN {at[n].asked.by} ELSE {}
        IN /\ at' = [at EXCEPT ![n] = [In(v, at[n].wish) EXCEPT !.asks = at[n].asks]]
           /\ store' = [store EXCEPT ![n] = executed]
           /\ snapshots' = [snapshots EXCEPT ![n] = IF IsOutside(n) THEN {} ELSE Snapshots(n, v, before, executed)]
-          /\ cuts' = cuts \cup (IF isCoordinator THEN {Begun(n, o, v) : o \in Others(n, v)} ELSE {})
+          /\ cuts' = cuts \cup {Begun(n, o, v) : o \in waits \cup (IF isCoordinator THEN Others(n, v) ELSE {})}
           /\ parts' = {part \in parts : part[2] # n \/ sent[part[1]].in >= v}
     /\ UNCHANGED <<decided, order, moves>>
 
@@ -390,9 +392,14 @@ TakeInside(cut, n) ==
        /\ cuts' = rest \cup (IF isOrder THEN {Cut("held", n, cut.from, cut.view, cut.next, 0)} ELSE {})
                        \cup (IF isBehind THEN {Begun(n, cut.from, at[n].view)} ELSE {})
 
+(* Of the questions of one node the earlier one comes first: a newcomer answers the last one that came. *)
+IsOvertaking(cut) ==
+    cut.kind = "gather" /\ \E other \in cuts :
+        other.kind = "gather" /\ other.from = cut.from /\ other.to = cut.to /\ other.view < cut.view
+
 TakeCut(cut) ==
     LET n == cut.to IN
-    /\ cut \in cuts /\ There(n)
+    /\ cut \in cuts /\ There(n) /\ ~IsOvertaking(cut)
     /\ IsOutside(n) \/ cut.kind = "begun" \/ cut.view <= at[n].view
     /\ \A i \in DOMAIN at[n].holds : ~SaysBegun(cut.from, cut.view, n, i)
     /\ IF IsOutside(n) THEN TakeOutside(cut, n) ELSE TakeInside(cut, n)
@@ -605,9 +612,6 @@ LostWithTheLast ==
 SomebodyHasState ==
     LET there == {n \in Nodes(LastView) : Stays(n, LastView)} IN
     IsQuorum(LastView, there) => \E n \in there : InViews(n)
-
-(* There is always something to do, until all is settled. *)
-NeverStuck == Settled \/ ENABLED Works
 
 (* Under fairness all is settled in the end. *)
 Progress == <>[]Settled

@@ -6,15 +6,14 @@ EXTENDS Newcomers
 Copies == [x \in Variable |-> IF x = "x" THEN {3} ELSE {2, 3}]
 NoCopies == <<>>
 
-Third == <<<<"ends", {3}>>, <<"returns", {3}>>>>
-ThirdAndAnother == Third \o <<<<"ends", {1, 2}>>>>
-ThirdAgain == Third \o <<<<"ends", {3}>>>>
-ThirdAgainAndAgain == ThirdAgain \o <<<<"returns", {3}>>>>
+ThirdReturns == <<<<"returns", {3}>>>>
+Third == <<<<"ends", {3}>>>> \o ThirdReturns
+ThirdAndFirst == ThirdReturns \o <<<<"ends", {1}>>>>
+ThirdAgain == ThirdReturns \o Third
 (* Node 1, which comes back, is not the eldest any more. *)
 FirstAndEldest == <<<<"ends", {1}>>, <<"ends", {3}>>, <<"returns", {1}>>, <<"ends", {2}>>>>
 
 OfFirst == <<1>>
-OfFirstTwice == <<1, 1>>
 OfTwo == <<1, 2>>
-Nobodys == <<>>
+OfNobody == <<>>
 =============================================================================

@@ -4,7 +4,12 @@
 (* Paxos (Lamport, "Paxos made simple", 2001) who belongs to the one after *)
 (* it: one instance for each view, with quorums that meet. Which ones a    *)
 (* node takes to be gone is anybody's guess here, so that nodes are wrong  *)
-(* as well, and differ; a view is a set of nodes.                          *)
+(* as well, and differ; and so is whom it lets in of those who come back   *)
+(* (decision 66).                                                          *)
+(*                                                                         *)
+(* A view says of each node which process of it is in it, and since when.  *)
+(* What is said is said by a node, whichever process it is, also long      *)
+(* after that has ended.                                                   *)
 (*                                                                         *)
 (* Links lose, double and reorder what is said, which those of the product *)
 (* do not. Left out: topologies, pauses, and leaving.                      *)
@@ -13,15 +18,16 @@ EXTENDS Integers, FiniteSets
 
 CONSTANTS
     Node,       \* Numbers: ballots are ordered by them.
-    Proposers,  \* Nodes that propose, in a model.
+    Newcomer,   \* Later processes that ask to be let in: <<node, life>>. They know the first view, which those of the product do not.
+    Proposers,  \* Processes that propose, in a model.
     Guesses(_, _), \* Of a node, and the nodes of its view: whom it may take to be left, in a model.
     MostRounds, \* Of ballots, in a model.
     MostViews,  \* How many views there are, in a model.
     Mistake     \* "none", or a mistake that is to be found.
 
 VARIABLES
-    base,       \* Of each node: the last view that it knows to be agreed on.
-    nodes,      \* Of each node: who is in that.
+    base,       \* Of each process: the last view that it knows to be agreed on.
+    nodes,      \* Of each process: who is in that, as which process and since when: [life, since] of each node.
     promised,   \* The ballot <<round, node>> that it has promised.
     accepted,   \* [ballot, value]: what it has accepted last for the view behind its base.
     proposal,   \* What it proposes: [ballot, value].
@@ -30,110 +36,130 @@ VARIABLES
 vars == <<base, nodes, promised, accepted, proposal, said>>
 
 -----------------------------------------------------------------------------
-MinOf(set) == CHOOSE x \in set : \A y \in set : x <= y
+First == {<<n, 0>> : n \in Node}
+Process == First \cup Newcomer
+NodeOf(p) == p[1]
+LifeOf(p) == p[2]
 
-(* More than half of the nodes of a view, or half of them with the lowest. *)
+(* The node that has been there for longest; of several the lowest. *)
+Eldest(of) == CHOOSE n \in DOMAIN of : \A o \in DOMAIN of : of[n].since < of[o].since \/ (of[n].since = of[o].since /\ n <= o)
+
+(* More than half of the nodes of a view, or half of them with the eldest. *)
 IsQuorum(of, some) ==
-    LET there == Cardinality(some \cap of) IN
-    \/ 2 * there > Cardinality(of)
-    \/ 2 * there = Cardinality(of) /\ (Mistake = "any-half" \/ MinOf(of) \in some)
+    LET there == Cardinality(some \cap DOMAIN of) IN
+    \/ 2 * there > Cardinality(DOMAIN of)
+    \/ 2 * there = Cardinality(DOMAIN of) /\ (Mistake = "any-half" \/ Eldest(of) \in some)
 
 Lower(a, b) == a[1] < b[1] \/ (a[1] = b[1] /\ a[2] < b[2])
 NoBallot == <<0, 0>>
-Unknown == {}
+Unknown == <<>>
 NotAccepted == [ballot |-> NoBallot, value |-> Unknown]
 NoProposal == [ballot |-> NoBallot, value |-> Unknown]
 
 Init ==
-    /\ base = [n \in Node |-> 1]
-    /\ nodes = [n \in Node |-> Node]
-    /\ promised = [n \in Node |-> NoBallot]
-    /\ accepted = [n \in Node |-> NotAccepted]
-    /\ proposal = [n \in Node |-> NoProposal]
+    /\ base = [p \in Process |-> 1]
+    /\ nodes = [p \in Process |-> [n \in Node |-> [life |-> 0, since |-> 0]]]
+    /\ promised = [p \in Process |-> NoBallot]
+    /\ accepted = [p \in Process |-> NotAccepted]
+    /\ proposal = [p \in Process |-> NoProposal]
     /\ said = {}
 
-Frame(kind, n, ballot, accepts, value) ==
-    [kind |-> kind, from |-> n, base |-> base[n], ballot |-> ballot, accepted |-> accepts, value |-> value]
+Frame(kind, p, ballot, accepts, value) ==
+    [kind |-> kind, from |-> NodeOf(p), base |-> base[p], ballot |-> ballot, accepted |-> accepts, value |-> value]
 
-(* Frames that node n takes in its instance. *)
-Heard(kind, n) == {f \in said : f.kind = kind /\ f.base = base[n] /\ f.from \in nodes[n]}
+(* Who is in no view has no part in what the next one is, though an earlier process of its node may be in it. *)
+IsMember(p) ==
+    NodeOf(p) \in DOMAIN nodes[p] /\ (nodes[p][NodeOf(p)].life = LifeOf(p) \/ Mistake = "outsider-decides")
+
+(* Frames that process p takes in its instance. *)
+Heard(kind, p) == {f \in said : f.kind = kind /\ f.base = base[p] /\ f.from \in DOMAIN nodes[p] /\ IsMember(p)}
 
 -----------------------------------------------------------------------------
-Prepare(n) ==
-    LET ballot == <<promised[n][1] + 1, n>> IN
-    /\ n \in nodes[n] /\ base[n] < MostViews /\ ballot[1] <= MostRounds
-    /\ proposal[n] = NoProposal
-    /\ proposal' = [proposal EXCEPT ![n] = [NoProposal EXCEPT !.ballot = ballot]]
-    /\ said' = said \cup {Frame("prepare", n, ballot, NotAccepted, Unknown)}
+Prepare(p) ==
+    LET ballot == <<promised[p][1] + 1, NodeOf(p)>> IN
+    /\ IsMember(p) /\ base[p] < MostViews /\ ballot[1] <= MostRounds
+    /\ proposal[p] = NoProposal
+    /\ proposal' = [proposal EXCEPT ![p] = [NoProposal EXCEPT !.ballot = ballot]]
+    /\ said' = said \cup {Frame("prepare", p, ballot, NotAccepted, Unknown)}
     /\ UNCHANGED <<base, nodes, promised, accepted>>
 
-Promise(n, f) ==
-    /\ f \in Heard("prepare", n) /\ Lower(promised[n], f.ballot)
-    /\ promised' = [promised EXCEPT ![n] = f.ballot]
-    /\ said' = said \cup {Frame("promise", n, f.ballot, accepted[n], Unknown)}
+Promise(p, f) ==
+    /\ f \in Heard("prepare", p) /\ Lower(promised[p], f.ballot)
+    /\ promised' = [promised EXCEPT ![p] = f.ballot]
+    /\ said' = said \cup {Frame("promise", p, f.ballot, accepted[p], Unknown)}
     /\ UNCHANGED <<base, nodes, accepted, proposal>>
 
 (* Values that were accepted. *)
-Agreed(n) == {f.accepted.value : f \in {f \in Heard("promise", n) : f.accepted.ballot # NoBallot}}
+Agreed(p) == {f.accepted.value : f \in {f \in Heard("promise", p) : f.accepted.ballot # NoBallot}}
 
-(* A quorum has promised: node n proposes what the latest of them has accepted, or else the nodes that it takes to be there. *)
-Propose(n, quorum, left) ==
-    LET mine == proposal[n]
-        promises == {f \in Heard("promise", n) : f.ballot = mine.ballot /\ f.from \in quorum}
+(* The view behind that of process p, with the nodes that it takes to be left, and newcomers of which no earlier process is. *)
+With(p, left, newcomers) ==
+    [n \in left \cup {NodeOf(one) : one \in newcomers} |->
+        IF n \in left THEN nodes[p][n]
+        ELSE [life |-> LifeOf(CHOOSE one \in newcomers : NodeOf(one) = n), since |-> base[p] + 1]]
+Successors(p) ==
+    UNION {{With(p, left, newcomers) : newcomers \in {some \in SUBSET Newcomer :
+                /\ \A one \in some : NodeOf(one) \notin left
+                /\ \A one, other \in some : NodeOf(one) = NodeOf(other) => one = other}} :
+           left \in Guesses(NodeOf(p), DOMAIN nodes[p]) \ {{}}}
+
+(* A quorum has promised: process p proposes what the latest of them has accepted, or else a view of those that it takes to be there. *)
+Propose(p, quorum, value) ==
+    LET mine == proposal[p]
+        promises == {f \in Heard("promise", p) : f.ballot = mine.ballot /\ f.from \in quorum}
         earlier == {f.accepted : f \in {f \in promises : f.accepted.ballot # NoBallot}}
         latest == CHOOSE one \in earlier : \A o \in earlier : ~Lower(one.ballot, o.ballot)
     IN /\ mine.ballot # NoBallot /\ mine.value = Unknown
-       /\ IsQuorum(nodes[n], quorum) /\ {f.from : f \in promises} = quorum
-       /\ left = IF earlier = {} \/ Mistake = "own-value" THEN left ELSE latest.value
-       /\ left # {} /\ left \subseteq nodes[n]
-       /\ proposal' = [proposal EXCEPT ![n].value = left]
-       /\ said' = said \cup {Frame("accept", n, mine.ballot, NotAccepted, left)}
+       /\ IsQuorum(nodes[p], quorum) /\ {f.from : f \in promises} = quorum
+       /\ IF earlier = {} \/ Mistake = "own-value" THEN value \in Successors(p) ELSE value = latest.value
+       /\ proposal' = [proposal EXCEPT ![p].value = value]
+       /\ said' = said \cup {Frame("accept", p, mine.ballot, NotAccepted, value)}
        /\ UNCHANGED <<base, nodes, promised, accepted>>
 
-Accept(n, f) ==
-    /\ f \in Heard("accept", n)
-    /\ Mistake = "promise-forgotten" \/ ~Lower(f.ballot, promised[n])
-    /\ promised' = [promised EXCEPT ![n] = f.ballot]
-    /\ accepted' = [accepted EXCEPT ![n] = [ballot |-> f.ballot, value |-> f.value]]
-    /\ said' = said \cup {Frame("accepted", n, f.ballot, NotAccepted, Unknown)}
+Accept(p, f) ==
+    /\ f \in Heard("accept", p)
+    /\ Mistake = "promise-forgotten" \/ ~Lower(f.ballot, promised[p])
+    /\ promised' = [promised EXCEPT ![p] = f.ballot]
+    /\ accepted' = [accepted EXCEPT ![p] = [ballot |-> f.ballot, value |-> f.value]]
+    /\ said' = said \cup {Frame("accepted", p, f.ballot, NotAccepted, Unknown)}
     /\ UNCHANGED <<base, nodes, proposal>>
 
-(* Node n learns that this is the view behind its base: it takes part in no earlier instance any more. *)
-Adopts(n, view, value) ==
-    /\ base' = [base EXCEPT ![n] = view]
-    /\ nodes' = [nodes EXCEPT ![n] = value]
-    /\ promised' = [promised EXCEPT ![n] = NoBallot]
-    /\ accepted' = [accepted EXCEPT ![n] = NotAccepted]
-    /\ proposal' = [proposal EXCEPT ![n] = NoProposal]
-    /\ said' = said \cup {[kind |-> "agreed", from |-> n, base |-> view, ballot |-> NoBallot,
+(* Process p learns that this is the view behind its base: it takes part in no earlier instance any more. *)
+Adopts(p, view, value) ==
+    /\ base' = [base EXCEPT ![p] = view]
+    /\ nodes' = [nodes EXCEPT ![p] = value]
+    /\ promised' = [promised EXCEPT ![p] = NoBallot]
+    /\ accepted' = [accepted EXCEPT ![p] = NotAccepted]
+    /\ proposal' = [proposal EXCEPT ![p] = NoProposal]
+    /\ said' = said \cup {[kind |-> "agreed", from |-> NodeOf(p), base |-> view, ballot |-> NoBallot,
                            accepted |-> NotAccepted, value |-> value]}
 
 (* A quorum has accepted. *)
-Learn(n) ==
-    LET mine == proposal[n] IN
+Learn(p) ==
+    LET mine == proposal[p] IN
     /\ mine.value # Unknown
-    /\ IsQuorum(nodes[n], {f.from : f \in {f \in Heard("accepted", n) : f.ballot = mine.ballot}})
-    /\ Adopts(n, base[n] + 1, mine.value)
+    /\ IsQuorum(nodes[p], {f.from : f \in {f \in Heard("accepted", p) : f.ballot = mine.ballot}})
+    /\ Adopts(p, base[p] + 1, mine.value)
 
-(* Somebody has promised a later ballot: what this node proposed comes to nothing. *)
-TakeRefused(n, ballot) ==
-    /\ proposal[n].ballot # NoBallot /\ Lower(proposal[n].ballot, ballot)
-    /\ \E o \in nodes[n] : base[o] = base[n] /\ promised[o] = ballot
-    /\ proposal' = [proposal EXCEPT ![n] = NoProposal]
-    /\ promised' = [promised EXCEPT ![n] = IF Lower(@, ballot) THEN ballot ELSE @]
+(* Somebody has promised a later ballot: what this process proposed comes to nothing. *)
+TakeRefused(p, ballot) ==
+    /\ proposal[p].ballot # NoBallot /\ Lower(proposal[p].ballot, ballot)
+    /\ \E o \in Process : NodeOf(o) \in DOMAIN nodes[p] /\ base[o] = base[p] /\ promised[o] = ballot
+    /\ proposal' = [proposal EXCEPT ![p] = NoProposal]
+    /\ promised' = [promised EXCEPT ![p] = IF Lower(@, ballot) THEN ballot ELSE @]
     /\ UNCHANGED <<base, nodes, accepted, said>>
 
-TakeAgreed(n, f) ==
-    /\ f \in said /\ f.kind = "agreed" /\ f.base > base[n]
-    /\ Adopts(n, f.base, f.value)
+TakeAgreed(p, f) ==
+    /\ f \in said /\ f.kind = "agreed" /\ f.base > base[p]
+    /\ Adopts(p, f.base, f.value)
 
 Next ==
-    \E n \in Node :
-        \/ n \in Proposers /\ Prepare(n)
-        \/ \E quorum \in SUBSET nodes[n], left \in Guesses(n, nodes[n]) \cup Agreed(n) : Propose(n, quorum, left)
-        \/ Learn(n)
-        \/ \E o \in Node : TakeRefused(n, promised[o])
-        \/ \E f \in said : Promise(n, f) \/ Accept(n, f) \/ TakeAgreed(n, f)
+    \E p \in Process :
+        \/ p \in Proposers /\ Prepare(p)
+        \/ \E quorum \in SUBSET DOMAIN nodes[p], value \in Successors(p) \cup Agreed(p) : Propose(p, quorum, value)
+        \/ Learn(p)
+        \/ \E o \in Process : TakeRefused(p, promised[o])
+        \/ \E f \in said : Promise(p, f) \/ Accept(p, f) \/ TakeAgreed(p, f)
 
 Spec == Init /\ [][Next]_vars
 
@@ -145,7 +171,7 @@ OneView == \A f, g \in {f \in said : f.kind = "agreed"} : f.base = g.base => f.v
 Chosen(view) ==
     {value \in {f.value : f \in {f \in said : f.kind = "accept" /\ f.base = view}} :
         \E f \in said : /\ f.kind = "accept" /\ f.base = view /\ f.value = value
-                        /\ \E of \in {nodes[n] : n \in {n \in Node : base[n] = view}} :
+                        /\ \E of \in {nodes[p] : p \in {p \in Process : base[p] = view}} :
                             IsQuorum(of, {g.from : g \in {g \in said : g.kind = "accepted" /\ g.base = view /\ g.ballot = f.ballot}})}
-OneChosen == \A n \in Node : Cardinality(Chosen(base[n])) <= 1
+OneChosen == \A p \in Process : Cardinality(Chosen(base[p])) <= 1
 =============================================================================

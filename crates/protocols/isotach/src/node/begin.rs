@@ -2,8 +2,10 @@
 
 use super::Node;
 use super::change::Change;
+use super::join::Outside;
 use crate::codec::{CUT, Cut, CutStep, INSTALLED, Refusal};
 use crate::frames::EMPTY;
+use crate::logical_time::View;
 use quintet_contract::{Address, NodeId, Outbox, Token};
 use quintet_wire::Decode;
 use quintet_wire::registry::PORT_ISOTACH;
@@ -55,6 +57,7 @@ impl Node {
             return self.cut_off(Address { node, port: PORT_ISOTACH }, out);
         }
         let view = held.view;
+        let behind = self.asked_for_later_than(view);
         let early = self.begin(held);
         if let Some(change) = self.change.take_if(|change| change.view == view) {
             match &mut self.joins.missing {
@@ -66,6 +69,8 @@ impl Node {
                 self.say_begun();
             }
         }
+        // It would wait for an answer in the view that is over here.
+        behind.into_iter().for_each(|node| self.say(node, CutStep::Begun));
         self.begin_again();
         early.into_iter().for_each(|(from, frame)| self.take(from, frame.borrow(), out));
     }
@@ -88,5 +93,12 @@ impl Node {
     fn say_begun(&mut self) {
         let nodes = self.config.isonet.topology().nodes().filter(|node| *node != self.config.me);
         nodes.collect::<Vec<_>>().into_iter().for_each(|node| self.say(node, CutStep::Begun));
+    }
+
+    /// Who has asked what this node knows, for a view behind this one.
+    fn asked_for_later_than(&self, view: View) -> Option<NodeId> {
+        let outside = self.joins.outside.as_ref().map(Outside::asked);
+        let (by, next) = outside.unwrap_or(self.asked)?;
+        (next > view).then_some(by)
     }
 }

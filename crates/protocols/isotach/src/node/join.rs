@@ -47,6 +47,13 @@ struct Asked {
     next: View,
 }
 
+impl Outside {
+    /// Who has asked, for which view.
+    pub(super) fn asked(&self) -> Option<(NodeId, View)> {
+        self.asked.map(|asked| (asked.by, asked.next))
+    }
+}
+
 impl Joins {
     pub(super) fn new(first: Arc<Isonet>, is_outside: bool) -> Joins {
         let members = Members::first(first.topology().clone());

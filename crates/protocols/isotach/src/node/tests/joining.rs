@@ -84,6 +84,22 @@ fn a_newcomer_holds_its_view_as_all_do_and_begins_it_when_another_has() {
     assert_eq!((node.view(), told(&said)), (View(3), vec![]));
 }
 
+/// Node 1 has not heard that view 3 has begun, and asks for view 4.
+#[test]
+fn who_has_asked_a_newcomer_that_begins_an_earlier_view_is_told_so() {
+    let mut node = newcomer();
+    told_of_view_3(&mut node);
+    cut_of_2(&mut node, 0, CutStep::Gather);
+    cut_of_2(&mut node, 0, CutStep::Prefix { is_complete: true, order: vec![] });
+    let asks = encode_to_vec(&Cut { view: View(2), next: View(4), step: CutStep::Gather });
+    assert_eq!(give(&mut node, peer(1), CUT, 0, &asks).len(), 0, "it does not know of the view");
+    let begun = Cut { view: View(3), next: View(3), step: CutStep::Begun };
+    let said = give(&mut node, peer(0), CUT, 0, &encode_to_vec(&begun));
+    let told: Vec<_> = said.iter().filter(|(_, frame)| frame.kind == CUT).collect();
+    let [(to, frame)] = &told[..] else { panic!("{said:?}") };
+    assert_eq!((*to, Cut::decode_all(&frame.body)), (peer(1), Ok(begun)));
+}
+
 #[test]
 fn what_is_executed_waits_for_the_state_and_so_does_the_program() {
     let mut node = newcomer();

@@ -23,7 +23,7 @@ struct Area {
 }
 
 /// Every area, in the order of the header.
-const AREAS: [Area; 18] = [
+const AREAS: [Area; 19] = [
     Area { page: "quintet_error", sources: &["error"] },
     Area { page: "quintet_lab", sources: &["lab", "interrupt"] },
     Area { page: "quintet_job", sources: &["job"] },
@@ -35,6 +35,17 @@ const AREAS: [Area; 18] = [
     Area { page: "quintet_space", sources: &["space", "further", "declare"] },
     Area { page: "quintet_spaces", sources: &["spaces"] },
     Area { page: "quintet_listing", sources: &["listing"] },
+    Area {
+        page: "quintet_inspecting",
+        sources: &[
+            "inspecting",
+            "inspecting/waiting",
+            "inspecting/clients",
+            "inspecting/partitions",
+            "inspecting/hot_keys",
+            "inspecting/replicas",
+        ],
+    },
     Area { page: "quintet_collection", sources: &["collect"] },
     Area { page: "quintet_watch", sources: &["watch"] },
     Area { page: "quintet_lease", sources: &["lease"] },

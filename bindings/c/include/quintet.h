@@ -39,6 +39,16 @@
 #define QUINTET_MAX_DIMENSIONS 32
 
 /**
+ * For a time since something: it has not happened.
+ */
+#define QUINTET_NEVER -1
+
+/**
+ * Ways of asking that a partition tells apart.
+ */
+#define QUINTET_MAX_TEMPLATE_SHAPES 8
+
+/**
  * For where a watch begins: with what happens from now on.
  */
 #define QUINTET_SINCE_NOW UINT64_MAX
@@ -162,6 +172,102 @@ typedef enum {
     QUINTET_TYPE_BYTES = 14,
     QUINTET_TYPE_ARRAY = 32,
 } quintet_type;
+
+/**
+ * What a request does.
+ */
+typedef enum {
+    /**
+     * It reads a tuple.
+     */
+    QUINTET_OPERATION_READ = 0,
+    /**
+     * It takes one.
+     */
+    QUINTET_OPERATION_TAKE = 1,
+    /**
+     * It takes one under a lease.
+     */
+    QUINTET_OPERATION_LEASE = 2,
+    /**
+     * It counts.
+     */
+    QUINTET_OPERATION_COUNT = 3,
+    /**
+     * It puts tuples.
+     */
+    QUINTET_OPERATION_OUT = 4,
+    /**
+     * It acknowledges a lease, and puts results.
+     */
+    QUINTET_OPERATION_ACKNOWLEDGE = 5,
+} quintet_operation;
+
+/**
+ * What a request waits for.
+ */
+typedef enum {
+    /**
+     * A tuple that matches.
+     */
+    QUINTET_AWAITED_TUPLE = 0,
+    /**
+     * Room in the link to its client.
+     */
+    QUINTET_AWAITED_LINK = 1,
+    /**
+     * Its turn: it has more to search than one turn may.
+     */
+    QUINTET_AWAITED_TURN = 2,
+    /**
+     * Room in the space.
+     */
+    QUINTET_AWAITED_ROOM = 3,
+} quintet_awaited;
+
+/**
+ * How far the link to a client reaches.
+ */
+typedef enum {
+    /**
+     * Within the space's process.
+     */
+    QUINTET_REACH_PROCESS = 0,
+    /**
+     * Within its machine.
+     */
+    QUINTET_REACH_MACHINE = 1,
+    /**
+     * Over a network.
+     */
+    QUINTET_REACH_NETWORK = 2,
+} quintet_reach;
+
+/**
+ * What a server of a replicated space does.
+ */
+typedef enum {
+    /**
+     * It cannot be asked.
+     */
+    QUINTET_ROLE_UNKNOWN = 0,
+    /**
+     * It leads: it serves the space.
+     */
+    QUINTET_ROLE_LEADS = 1,
+    /**
+     * It writes down what the leader says.
+     */
+    QUINTET_ROLE_FOLLOWS = 2,
+    /**
+     * It knows of none that leads.
+     */
+    QUINTET_ROLE_KNOWS_NO_LEADER = 3,
+    /**
+     * It has no log of the space, as it lost it or is new: until it is sent the space it has no vote.
+     */
+    QUINTET_ROLE_HAS_NO_LOG = 4,
+} quintet_role;
 
 /**
  * What happened to a tuple.
@@ -300,6 +406,11 @@ typedef struct quintet_buffer quintet_buffer;
 typedef struct quintet_call quintet_call;
 
 /**
+ * Clients that are connected to a space, which are fetched as they are asked for.
+ */
+typedef struct quintet_clients quintet_clients;
+
+/**
  * Tuples that were collected.
  */
 typedef struct quintet_collection quintet_collection;
@@ -313,6 +424,11 @@ typedef struct quintet_group quintet_group;
  * Takes calls of a name. Any threads may use it at once.
  */
 typedef struct quintet_handler quintet_handler;
+
+/**
+ * Values that takes and reads ask for most, which are fetched when the first is asked for.
+ */
+typedef struct quintet_hot_keys quintet_hot_keys;
 
 /**
  * An isochron. One thread puts it together; any may wait for it.
@@ -340,9 +456,19 @@ typedef struct quintet_lease quintet_lease;
 typedef struct quintet_listing quintet_listing;
 
 /**
+ * Partitions of a space, which are fetched as they are asked for.
+ */
+typedef struct quintet_partitions quintet_partitions;
+
+/**
  * An operation under way. Any threads may use it at once.
  */
 typedef struct quintet_pending quintet_pending;
+
+/**
+ * The servers of a replicated space, as they were when the list was made.
+ */
+typedef struct quintet_replicas quintet_replicas;
 
 /**
  * A space that serves other processes. Any threads may use it at once.
@@ -363,6 +489,11 @@ typedef struct quintet_spaces quintet_spaces;
  * A tuple or a template.
  */
 typedef struct quintet_tuple quintet_tuple;
+
+/**
+ * Requests that wait in a space, which are fetched as they are asked for.
+ */
+typedef struct quintet_waiting quintet_waiting;
 
 /**
  * What happens to tuples of a space. Any threads may use it at once.
@@ -597,6 +728,246 @@ typedef struct {
      */
     uint64_t reserved[3];
 } quintet_row;
+
+/**
+ * A request that waits.
+ */
+typedef struct {
+    /**
+     * Its place in the order of requests and tuples.
+     */
+    uint64_t age;
+    /**
+     * Tuples with the types of its template that nobody can take now, under a lease or on their way: some of them may return.
+     */
+    uint64_t hidden;
+    /**
+     * Which fields of its template are the beginning of longer ones: bit 0 is the first.
+     */
+    uint64_t cut;
+    /**
+     * For how long it has waited, in milliseconds; 0 of one that waits for room without end.
+     */
+    int64_t waited_ms;
+    /**
+     * For how long it still waits, in milliseconds; `QUINTET_FOREVER` if without end.
+     */
+    int64_t ends_in_ms;
+    /**
+     * Tuples that it is to put.
+     */
+    uint32_t puts;
+    /**
+     * What it does.
+     */
+    quintet_operation operation;
+    /**
+     * What it waits for.
+     */
+    quintet_awaited awaited;
+    /**
+     * The node of the client that waits.
+     */
+    uint16_t client_node;
+    /**
+     * The port of that client there.
+     */
+    uint16_t client_port;
+    /**
+     * Zero; later versions may have more numbers.
+     */
+    uint64_t reserved[3];
+} quintet_waiting_row;
+
+/**
+ * A client that is connected to a space.
+ */
+typedef struct {
+    /**
+     * Leases that it has acknowledged so far.
+     */
+    uint64_t acknowledged;
+    /**
+     * Leases of it that ended otherwise.
+     */
+    uint64_t given_up;
+    /**
+     * How long it held those that it has acknowledged, all together, in milliseconds.
+     */
+    int64_t held_ms;
+    /**
+     * For how long it has been connected, in milliseconds.
+     */
+    int64_t connected_ms;
+    /**
+     * Requests of it that wait.
+     */
+    uint32_t waiting;
+    /**
+     * Leases that it holds.
+     */
+    uint32_t leases;
+    /**
+     * How far its link reaches.
+     */
+    quintet_reach reach;
+    /**
+     * Its node: with its port it names it among the clients that are connected.
+     */
+    uint16_t node;
+    /**
+     * Its port there.
+     */
+    uint16_t port;
+    /**
+     * Whether its link asked for a proof who it is.
+     */
+    bool is_proved;
+    /**
+     * Who it has proved to be; all zero if `is_proved` is false.
+     */
+    uint8_t identity[32];
+    /**
+     * Zero; later versions may have more numbers.
+     */
+    uint64_t reserved[4];
+} quintet_client_row;
+
+/**
+ * A way of asking for a partition: for which fields templates have values.
+ */
+typedef struct {
+    /**
+     * These fields: bit 0 is the first.
+     */
+    uint64_t fields;
+    /**
+     * How many takes and reads asked so.
+     */
+    uint64_t asked;
+} quintet_template_shape;
+
+/**
+ * How the tuples of one partition are used: those of the same types with the same text in front.
+ */
+typedef struct {
+    /**
+     * Tuples that it holds, those under a lease and on their way included.
+     */
+    uint64_t tuples;
+    /**
+     * Bytes that they count for in the space's limit.
+     */
+    uint64_t bytes;
+    /**
+     * Tuples that were put.
+     */
+    uint64_t put;
+    /**
+     * Deliveries to takes, those under a lease included; a tuple that comes back is delivered again.
+     */
+    uint64_t taken;
+    /**
+     * Deliveries to reads.
+     */
+    uint64_t read;
+    /**
+     * Takes and reads that named it, whether or not there was a tuple.
+     */
+    uint64_t asked;
+    /**
+     * For how long it has held a tuple, in milliseconds; `QUINTET_NEVER` if it holds none.
+     */
+    int64_t filled_ms;
+    /**
+     * How long ago a tuple was put, in milliseconds, or `QUINTET_NEVER`.
+     */
+    int64_t since_put_ms;
+    /**
+     * How long ago one was delivered, to a take or a read, in milliseconds, or `QUINTET_NEVER`.
+     */
+    int64_t since_delivery_ms;
+    /**
+     * How long ago it was asked for, in milliseconds, or `QUINTET_NEVER`.
+     */
+    int64_t since_asked_ms;
+    /**
+     * For which fields templates have had values, those that came first, and how often.
+     */
+    quintet_template_shape shapes[QUINTET_MAX_TEMPLATE_SHAPES];
+    /**
+     * How many of `shapes` there are.
+     */
+    size_t shape_count;
+    /**
+     * How often templates had values for other fields than in `shapes`.
+     */
+    uint64_t other_shapes;
+    /**
+     * Whether the first field of its types is a text, the same in all its tuples. Without, it has all tuples of its types that no other partition has.
+     */
+    bool has_name;
+    /**
+     * Zero; later versions may have more numbers.
+     */
+    uint64_t reserved[4];
+} quintet_partition_row;
+
+/**
+ * How often values were asked for. Counts are of one question in sixteen, halved now and then: shares of what was asked lately.
+ */
+typedef struct {
+    /**
+     * How often, at most.
+     */
+    uint64_t asked;
+    /**
+     * So many of these may have been for others: it was asked for `asked - error` times at least.
+     */
+    uint64_t error;
+    /**
+     * Which fields of the template are the beginning of longer ones: bit 0 is the first.
+     */
+    uint64_t cut;
+    /**
+     * Zero; later versions may have more numbers.
+     */
+    uint64_t reserved[5];
+} quintet_hot_key_row;
+
+/**
+ * One of the servers of a replicated space. Its texts are good until the next row is asked for, or the list is freed.
+ */
+typedef struct {
+    /**
+     * Where it is.
+     */
+    const char *address;
+    /**
+     * Why it cannot be asked; NULL if it was.
+     */
+    const char *error;
+    /**
+     * The same as a status; `QUINTET_OK` if it was asked.
+     */
+    quintet_status status;
+    /**
+     * What it says that it does.
+     */
+    quintet_role role;
+    /**
+     * Which one, from 1.
+     */
+    uint16_t number;
+    /**
+     * Which replica leads, as far as this one knows; 0: it knows of none.
+     */
+    uint16_t leader;
+    /**
+     * Zero; later versions may have more.
+     */
+    uint64_t reserved[4];
+} quintet_replica_row;
 
 /**
  * Where a page of a collection begins, as `quintet_pending_collection` gives it.
@@ -1603,6 +1974,110 @@ quintet_status quintet_listing_next(quintet_listing *listing,
  * Frees a listing. NULL is left alone.
  */
 void quintet_listing_free(quintet_listing *listing);
+
+/**
+ * Begins to list the requests that wait in a space. Nothing is fetched so far. It is freed with `quintet_waiting_free`.
+ */
+quintet_status quintet_space_waiting(quintet_space *space,
+                                     quintet_waiting **waiting);
+
+/**
+ * The next request that waits; false when there is none any more. `wanted` is the template that it asks for, which is freed with `quintet_tuple_free`; NULL if it puts tuples. It may be NULL itself.
+ *
+ * Fails with `QUINTET_CLOSED`, or as the connection does; then the list is over.
+ */
+quintet_status quintet_waiting_next(quintet_waiting *waiting,
+                                    quintet_waiting_row *row,
+                                    quintet_tuple **wanted,
+                                    bool *is_there);
+
+/**
+ * Frees a list of requests that wait. NULL is left alone.
+ */
+void quintet_waiting_free(quintet_waiting *waiting);
+
+/**
+ * Begins to list the clients that are connected to a space. Nothing is fetched so far. Callers within the process of an embedded space have no link to it, and are not among them. It is freed
+ * with `quintet_clients_free`.
+ */
+quintet_status quintet_space_clients(quintet_space *space,
+                                     quintet_clients **clients);
+
+/**
+ * The next client; false when there is none any more.
+ *
+ * Fails with `QUINTET_CLOSED`, or as the connection does; then the list is over.
+ */
+quintet_status quintet_clients_next(quintet_clients *clients, quintet_client_row *row, bool *is_there);
+
+/**
+ * Frees a list of clients. NULL is left alone.
+ */
+void quintet_clients_free(quintet_clients *clients);
+
+/**
+ * Begins to list the partitions of a space. Nothing is fetched so far. It is freed with `quintet_partitions_free`.
+ */
+quintet_status quintet_space_partitions(quintet_space *space,
+                                        quintet_partitions **partitions);
+
+/**
+ * The next partition, as a template that its tuples match: the text in front, if it has one, and a formal for each other field. It is freed with `quintet_tuple_free`; NULL, with `QUINTET_OK`, when there is
+ * none any more. `row` may be NULL.
+ *
+ * Fails with `QUINTET_CLOSED`, `QUINTET_MALFORMED` of a server from before partitions, or as the connection does; then the list is over.
+ */
+quintet_status quintet_partitions_next(quintet_partitions *partitions,
+                                       quintet_partition_row *row,
+                                       quintet_tuple **types);
+
+/**
+ * Frees a list of partitions. NULL is left alone.
+ */
+void quintet_partitions_free(quintet_partitions *partitions);
+
+/**
+ * Begins to list the values that takes and reads ask for most in a space, the hottest first, 16 at most. Nothing is fetched so far. It is freed with `quintet_hot_keys_free`.
+ */
+quintet_status quintet_space_hot_keys(quintet_space *space,
+                                      quintet_hot_keys **keys);
+
+/**
+ * The next hot key, as the template that asked first. It is freed with `quintet_tuple_free`; NULL, with `QUINTET_OK`, when there is none any more. `row` may be NULL.
+ *
+ * Fails with `QUINTET_CLOSED`, `QUINTET_MALFORMED` of a server from before hot keys, or as the connection does; then the list is over.
+ */
+quintet_status quintet_hot_keys_next(quintet_hot_keys *keys,
+                                     quintet_hot_key_row *row,
+                                     quintet_tuple **wanted);
+
+/**
+ * Frees a list of hot keys. NULL is left alone.
+ */
+void quintet_hot_keys_free(quintet_hot_keys *keys);
+
+/**
+ * Asks each server of the lab's space, if that is replicated, what it does, over a connection of its own, all at once; of another space there are none. Signals are held back meanwhile, for a few seconds at most, or as long as the setting
+ * link.silence_limit_ms says to one that listens and says nothing. Of a space that machines of a cluster keep ask a lab that is connected to "quintet://NAME/SPACE". It is freed with `quintet_replicas_free`.
+ *
+ * Fails with `QUINTET_BAD_VALUE` or `QUINTET_BAD_FILE` for an identity or a cluster that cannot be read. That a server cannot be asked stands in its row.
+ */
+quintet_status quintet_lab_replicas(quintet_lab *lab,
+                                    quintet_replicas **replicas);
+
+/**
+ * The next server, by number; false when there is none any more.
+ *
+ * Fails with `QUINTET_BAD_VALUE` only.
+ */
+quintet_status quintet_replicas_next(quintet_replicas *replicas,
+                                     quintet_replica_row *row,
+                                     bool *is_there);
+
+/**
+ * Frees a list of replicas. NULL is left alone.
+ */
+void quintet_replicas_free(quintet_replicas *replicas);
 
 /**
  * Collects the page that `quintet_space_begin_collect` or `quintet_space_begin_copy_collect` asked for: its tuples, perhaps none, and, if `has_more`, where the next page begins. May be called again, and gives another

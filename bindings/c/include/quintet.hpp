@@ -12,6 +12,7 @@
 #ifndef QUINTET_HPP
 #define QUINTET_HPP
 
+#include "quintet/inspecting.hpp"
 #include "quintet/messaging.hpp"
 #include "quintet/pending.hpp"
 #include "quintet/tuple.hpp"
@@ -185,6 +186,11 @@ public:
     /// All tuples, or those that match.
     quintet::listing list() const { return quintet::listing(rows_of(nullptr)); }
     quintet::listing list(const tuple &wanted) const { return quintet::listing(rows_of(wanted.handle())); }
+    /// What `quintet scope` shows: who waits, who is connected, how tuples are used, which values are asked for most.
+    std::vector<waiting_request> waiting() const { return detail::waiting(handle_); }
+    std::vector<quintet_client_row> clients() const { return detail::clients(handle_); }
+    std::vector<partition> partitions() const { return detail::partitions(handle_); }
+    std::vector<hot_key> hot_keys() const { return detail::hot_keys(handle_); }
     /// What happens to all tuples, or to those that match: from now on, from what is there (`QUINTET_SINCE_START`), or behind a number.
     quintet::watch watch(std::uint64_t since = QUINTET_SINCE_NOW) const { return watched(nullptr, since); }
     quintet::watch watch(const tuple &wanted, std::uint64_t since = QUINTET_SINCE_NOW) const { return watched(wanted.handle(), since); }
@@ -385,6 +391,8 @@ public:
     std::vector<space_info> spaces() const { return listed_by(quintet_lab_list_spaces); }
     /// The spaces that machines of the cluster keep on their disks; what is in them is 0 here.
     std::vector<space_info> kept_spaces() const { return listed_by(quintet_lab_list_kept_spaces); }
+    /// What each server of the lab's space does, if that is replicated.
+    std::vector<replica> replicas() const { return detail::replicas(handle()); }
     quintet::messaging messaging() const { return quintet::messaging(handle()); }
     /// Where the space is; none if it is in this process.
     std::optional<std::string> address() const {

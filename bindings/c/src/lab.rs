@@ -45,7 +45,9 @@ handle!(quintet_lab, OpenLab, b"lab ", "lab");
 pub struct OpenLab {
     pub(crate) connection: Arc<Connection>,
     space: quintet_space,
-    /// Where the space is; none: in this process.
+    /// Where the space is, and how it was connected to; none: in this process.
+    pub(crate) place: Option<(ConnectConfig, SpaceAddress)>,
+    /// The same as a text.
     address: Option<CString>,
     /// Made when an event loop first asks for it.
     watch: Mutex<Option<Watch>>,
@@ -90,7 +92,7 @@ pub extern "C" fn quintet_lab_connect(
             Some(address) => without_signals(|| config.connect_to(address.clone()))?,
             None => Lab::embedded(),
         };
-        *lab = open(connected, address.as_ref());
+        *lab = open(connected, address.map(|address| (config, address)));
         Ok(())
     })
 }
@@ -103,12 +105,12 @@ pub(crate) fn parsed(address: &str) -> Result<LinkAddress, Error> {
     address.parse().map_err(|error: AddressError| Error::new(Code::BadValue, error.to_string()))
 }
 
-fn open(lab: Lab, address: Option<&SpaceAddress>) -> *mut quintet_lab {
+fn open(lab: Lab, place: Option<(ConnectConfig, SpaceAddress)>) -> *mut quintet_lab {
     let connection = Arc::new(Connection::new(lab));
     let space = tagged(Arc::clone(&connection));
     // No address has NUL in it: it came as a text of C, or of the environment.
-    let address = address.and_then(|address| CString::new(address.to_string()).ok());
-    give(OpenLab { connection, space, address, watch: Mutex::default() })
+    let address = place.as_ref().and_then(|(_, address)| CString::new(address.to_string()).ok());
+    give(OpenLab { connection, space, place, address, watch: Mutex::default() })
 }
 
 /// Ends the connection at once, for all threads and for everything that was made from it. What was answered before can still be

@@ -8,6 +8,7 @@
 //! | `declare.rs` | by which field several managers have tuples |
 //! | `tuple.rs`, `tuple/` | tuples and templates: made field by field, and read |
 //! | `listing.rs` | what lies in a space, without taking it |
+//! | `inspecting.rs`, `inspecting/` | who waits in a space, who is connected, how it is used, what its replicas do |
 //! | `watch.rs` | what happens in a space, as it happens |
 //! | `buffer.rs` | memory for large data that is copied nowhere |
 //! | `lease.rs` | tuples taken until they are acknowledged |
@@ -41,6 +42,7 @@ pub mod error;
 pub mod further;
 pub mod group;
 pub mod handler;
+pub mod inspecting;
 pub mod interrupt;
 pub mod isochron;
 pub mod isonet;

@@ -24,10 +24,10 @@
 use crate::boundary::{Tagged, free, give, guarded, handle, milliseconds, place, value};
 use crate::error::quintet_status;
 use crate::space::quintet_space;
-use crate::tuple::{quintet_tuple, received_values, to_match};
+use crate::tuple::{quintet_tuple, received_fields, received_values, to_match};
 use core::mem::MaybeUninit;
 use core::ptr::{NonNull, null_mut};
-use quintet::{Glimpse, ListedLease, ListedTuple, Listing, Type, Value};
+use quintet::{Bytes, Field, Glimpse, ListedLease, ListedTuple, Listing, Type, Value};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -106,12 +106,11 @@ pub extern "C" fn quintet_listing_free(listing: Option<NonNull<quintet_listing>>
 }
 
 fn numbers(listed: &ListedTuple) -> quintet_row {
-    let is_cut = |(at, field): (usize, &Glimpse)| u64::from(field.value().is_none()) << at;
     let ends_in = |lease: ListedLease| lease.ends_in.map(Duration::from);
     quintet_row {
         age: listed.age,
         bytes: listed.bytes,
-        cut: listed.fields.iter().enumerate().map(is_cut).sum(),
+        cut: cut(&listed.fields),
         failed: listed.failed,
         is_leased: listed.lease.is_some(),
         held_ms: listed.lease.map_or(0, |lease| milliseconds(Some(lease.held.into()))),
@@ -121,16 +120,37 @@ fn numbers(listed: &ListedTuple) -> quintet_row {
     }
 }
 
-/// What is shown of the fields.
+/// Which fields are the beginning of longer ones: bit 0 is the first.
+pub(crate) fn cut(fields: &[Glimpse]) -> u64 {
+    let is_cut = |field: &Glimpse| matches!(field, Glimpse::Beginning { .. });
+    fields.iter().enumerate().map(|(at, field)| u64::from(is_cut(field)) << at).sum()
+}
+
+/// What is shown of a template, for C.
+pub(crate) fn received_shown(fields: Vec<Glimpse>) -> *mut quintet_tuple {
+    let fields = fields.into_iter().map(|field| match field {
+        Glimpse::Value(value) => Field::Actual(value),
+        Glimpse::Beginning { field, beginning, .. } => Field::Actual(begun(&field, beginning)),
+        Glimpse::Formal(formal) => Field::Formal(formal),
+    });
+    received_fields(fields.collect())
+}
+
+/// What is shown of the fields of a stored tuple.
 fn shown(fields: Vec<Glimpse>) -> Vec<Value> {
     let values = fields.into_iter().map(|field| match field {
         Glimpse::Value(value) => value,
-        Glimpse::Beginning { field: Type::Text, beginning, .. } => {
-            Value::from(String::from_utf8_lossy(&beginning).into_owned())
-        }
-        Glimpse::Beginning { beginning, .. } => Value::Binary(beginning),
+        Glimpse::Beginning { field, beginning, .. } => begun(&field, beginning),
         // A stored tuple has none.
-        Glimpse::Formal(_) => Value::Binary(quintet::Bytes::new()),
+        Glimpse::Formal(_) => Value::Binary(Bytes::new()),
     });
     values.collect()
+}
+
+/// The beginning of a field of this type.
+fn begun(field: &Type, beginning: Bytes) -> Value {
+    match field {
+        Type::Text => Value::from(String::from_utf8_lossy(&beginning).into_owned()),
+        _ => Value::Binary(beginning),
+    }
 }

@@ -246,7 +246,12 @@ pub(crate) fn received_values(values: Vec<Value>) -> *mut quintet_tuple {
     give(Contents::received(values))
 }
 
-/// The same, within another handle.
+/// A template of these fields, which the space gave.
+pub(crate) fn received_fields(fields: Vec<Field>) -> *mut quintet_tuple {
+    give(Contents { fields: Fields::List(fields), ..Contents::default() })
+}
+
+/// The same as [`received`], within another handle.
 pub(crate) fn received_within(tuple: Tuple) -> quintet_tuple {
     crate::boundary::tagged(Contents::received(tuple.into_values()))
 }

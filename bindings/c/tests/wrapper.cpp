@@ -266,6 +266,27 @@ void what_lies_there_is_listed(quintet::space space) {
     CHECK(!space.list().next());
 }
 
+void who_waits_and_what_is_used_is_shown(const quintet::lab &lab, const quintet::space &space) {
+    const quintet::tuple any{"inspected", quintet::any<int>};
+    {
+        const auto take = space.begin_take(any, 1min);
+        const auto waiting = space.waiting();
+        CHECK(waiting.size() == 1 && waiting[0].row.operation == QUINTET_OPERATION_TAKE);
+        CHECK(waiting[0].wanted && waiting[0].wanted->size() == 2 && waiting[0].row.ends_in_ms > 0);
+    }
+    space.out({"inspected", 7});
+    for (int i = 0; i < 32; i++) space.read({"inspected", 7});
+    std::optional<std::uint64_t> read;
+    for (const auto &partition : space.partitions()) {
+        if (space.count(partition.types) == 1 && partition.row.has_name) read = partition.row.read;
+    }
+    bool is_hot = false;
+    for (const auto &key : space.hot_keys()) is_hot |= key.wanted.get<std::string>(0) == "inspected" && key.row.asked > 0;
+    CHECK(read == 32u && is_hot);
+    CHECK(space.clients().empty() && lab.replicas().empty());
+    space.take(any);
+}
+
 void a_watch_tells_what_happens(quintet::space space) {
     const auto any = quintet::tuple{"watched", quintet::any<int>};
     const auto watch = space.watch(any), all = space.watch();
@@ -330,6 +351,7 @@ int main(int, char **arguments) {
     a_server_is_found(arguments[1]);
     calls_are_handled(lab);
     what_lies_there_is_listed(space);
+    who_waits_and_what_is_used_is_shown(lab, space);
     a_watch_tells_what_happens(lab.space());
     named_spaces_are_apart(lab);
     CHECK(space.status().tuples == 0);

@@ -1,7 +1,7 @@
 //! Spaces that outlive their server, and spaces that several managers have: under random schedules and faults, as [`system`](crate::system) explores
 //! protocols.
 //!
-//! Clients put, take, read, lease, replace, select and collect, form groups, watch, wait, and give up waiting, several requests at a time. Some crash, with all
+//! Clients put, take, read, lease, replace, select and collect, form groups, watch, wait, and give up waiting, several requests at a time. In some runs tuples expire, and templates have ranges. Some clients crash, with all
 //! that they have under way. Servers are killed, and what they had not synced is torn or lost; links end, and what was on them is gone; replicas are cut off
 //! from each other; managers pass signatures on to each other. Then all is left alone, everybody gives up waiting, the space is emptied, and it is looked whether one space that does one thing after the other
 //! could have answered all of it: linearizability, whose checker is `quintet-linearizability`. So nothing that was acknowledged is lost, and nothing is
@@ -22,6 +22,8 @@
 //! | `spaces.rs` | [`Spaces`]: read this first |
 //! | `spaces/nodes.rs` | what runs on the nodes |
 //! | `spaces/asking.rs` | what clients ask |
+//! | `spaces/templates.rs` | their tuples and templates, with ranges in some runs |
+//! | `spaces/expiring.rs` | which tuples expire, and what is known of when |
 //! | `spaces/ledger.rs` | what they asked and were answered |
 //! | `spaces/gone.rs` | clients that crash |
 //! | `spaces/watching.rs` | what they were told of what happens |
@@ -32,9 +34,11 @@ mod asking;
 #[cfg(feature = "seeded-defects")]
 mod defect;
 mod ending;
+mod expiring;
 mod gone;
 mod ledger;
 mod nodes;
+mod templates;
 mod watching;
 
 #[cfg(feature = "seeded-defects")]
@@ -43,7 +47,7 @@ pub use ledger::Ledger;
 pub use nodes::Node;
 
 use crate::system::{Birth, Broken, Call, Chooser, Faults, Joined, Pace, Request, System, Verdict, View};
-use quintet_contract::{Frame, NodeId, OwnedFrame, Port, Span};
+use quintet_contract::{Frame, NodeId, OwnedFrame, Port, Span, Time};
 use quintet_wire::registry::PORT_SPACE;
 use std::ops::RangeInclusive;
 
@@ -212,6 +216,10 @@ impl System for Spaces {
 
     fn answered(&self, node: NodeId, answer: Frame<'_>, ledger: &mut Ledger) -> Result<(), Broken> {
         ledger.answered(node, answer)
+    }
+
+    fn passes(&self, now: Time, ledger: &mut Ledger) {
+        ledger.passes(now);
     }
 
     fn crashed(&self, node: NodeId, ledger: &mut Ledger) {

@@ -110,6 +110,9 @@ pub trait System {
     /// What must not be answered.
     fn answered(&self, node: NodeId, answer: Frame<'_>, ledger: &mut Self::Ledger) -> Result<(), Broken>;
 
+    /// What time it is, before anything is asked, and before what was answered is told. Default: nothing of that is written down.
+    fn passes(&self, _now: Time, _ledger: &mut Self::Ledger) {}
+
     /// A node has crashed: it forgets all but what is on its disk, and its callers are gone with it. Default: nothing of that is written down.
     fn crashed(&self, _node: NodeId, _ledger: &mut Self::Ledger) {}
 

@@ -11,9 +11,9 @@ const BUDGET: u64 = 1_000;
 const NEAR: [(&str, u64); 6] = [
     ("answered-before-it-came", 17_000),
     ("lost-log-votes", 20_000),
-    ("put-not-fenced", 7_000),
+    ("put-not-fenced", 20_000),
     ("lock-not-held", 5_000),
-    ("part-done-at-lock", 56_000),
+    ("part-done-at-lock", 139_000),
     ("watcher-left-behind", 16_000),
 ];
 

@@ -13,8 +13,12 @@ pub type Partition = (u8, i64);
 pub struct Pattern {
     /// Those of this signature,
     pub signature: u8,
-    /// with this key; none: with any.
+    /// with this key; none: with any,
     pub key: Option<i64>,
+    /// and with a number from this one
+    pub least: u32,
+    /// to that one.
+    pub most: u32,
 }
 
 /// What is to happen to a tuple that is found.
@@ -95,6 +99,8 @@ pub enum Act {
     },
     /// How many there are.
     Count(Pattern, u64),
+    /// The time of a tuple that is there has come: it leaves; one that is hidden when it would return.
+    Expire(u32),
 }
 
 /// What is the oldest of several.
@@ -112,6 +118,8 @@ pub struct Stored {
     partition: Partition,
     number: u32,
     hidden: Hidden,
+    /// Whether its time has come while it is hidden.
+    has_expired: bool,
 }
 
 /// Whether a tuple is hidden.
@@ -135,20 +143,25 @@ impl Pattern {
     /// All of a signature.
     #[must_use]
     pub fn of(signature: u8) -> Pattern {
-        Pattern { signature, key: None }
+        Pattern { signature, key: None, least: 0, most: u32::MAX }
     }
 
     /// All of a partition.
     #[must_use]
     pub fn keyed((signature, key): Partition) -> Pattern {
-        Pattern { signature, key: Some(key) }
+        Pattern { key: Some(key), ..Pattern::of(signature) }
+    }
+
+    /// Whether tuples of that partition with that number are among them.
+    #[must_use]
+    pub fn has(self, (signature, key): Partition, number: u32) -> bool {
+        self.signature == signature
+            && self.key.is_none_or(|wanted| wanted == key)
+            && (self.least..=self.most).contains(&number)
     }
 
     fn matches(self, stored: &Stored) -> bool {
-        let (signature, key) = stored.partition;
-        stored.hidden == Hidden::No
-            && self.signature == signature
-            && self.key.is_none_or(|wanted| wanted == key)
+        stored.hidden == Hidden::No && self.has(stored.partition, stored.number)
     }
 }
 
@@ -167,9 +180,12 @@ impl Act {
             | Act::Replace { puts, .. }
             | Act::Commit { puts, .. }
             | Act::Untold { puts, .. } => puts,
-            Act::Query { .. } | Act::Return(_) | Act::Count(..) | Act::Collect { .. } | Act::End { .. } => {
-                &[]
-            }
+            Act::Query { .. }
+            | Act::Return(_)
+            | Act::Count(..)
+            | Act::Collect { .. }
+            | Act::End { .. }
+            | Act::Expire(_) => &[],
         }
     }
 
@@ -178,6 +194,7 @@ impl Act {
         let (one, other): (&[u32], &[u32]) = match self {
             Act::Commit { leased, witnessed, .. } => (leased, witnessed),
             Act::Return(leased) | Act::End { leased, .. } => (leased, &[]),
+            Act::Expire(number) => (core::slice::from_ref(number), &[]),
             _ => (&[], &[]),
         };
         one.iter().chain(other).copied()
@@ -189,7 +206,7 @@ impl Act {
             Act::Replace { of, .. } | Act::Count(of, _) | Act::Collect { of, .. } => {
                 core::slice::from_ref(of)
             }
-            Act::Out(_) | Act::Commit { .. } | Act::Return(_) | Act::End { .. } => &[],
+            Act::Out(_) | Act::Commit { .. } | Act::Return(_) | Act::End { .. } | Act::Expire(_) => &[],
         }
     }
 }
@@ -281,10 +298,11 @@ impl Space {
     /// Puts tuples behind all, or behind all of their partitions: what has no order among each other makes no two states.
     fn put(self, state: &mut Vec<Stored>, puts: &[(Partition, u32)]) {
         for (partition, number) in puts {
-            let stored = Stored { partition: *partition, number: *number, hidden: Hidden::No };
+            let (partition, number) = (*partition, *number);
+            let stored = Stored { partition, number, hidden: Hidden::No, has_expired: false };
             let at = match self.order {
                 Order::OfAll => state.len(),
-                Order::OfPartitions => state.partition_point(|other| other.partition <= *partition),
+                Order::OfPartitions => state.partition_point(|other| other.partition <= partition),
             };
             state.insert(at, stored);
         }
@@ -390,18 +408,31 @@ impl Space {
                 (there == *count).then(|| state.to_vec())
             }
             Act::Collect { of, takes, found, is_all } => self.collect(state, *of, *takes, found, *is_all),
+            Act::Expire(number) => expired(state, *number),
             Act::Untold { .. } => None,
         }
     }
 }
 
-/// The same with these tuples shown.
+/// The same with these tuples shown, without those whose time has come.
 fn returned(state: &[Stored], is_returned: impl Fn(&Stored) -> bool) -> Vec<Stored> {
     let shown = |stored: &Stored| match is_returned(stored) {
-        true => Stored { hidden: Hidden::No, ..*stored },
-        false => *stored,
+        true if stored.has_expired => None,
+        true => Some(Stored { hidden: Hidden::No, ..*stored }),
+        false => Some(*stored),
     };
-    state.iter().map(shown).collect()
+    state.iter().filter_map(shown).collect()
+}
+
+/// The same once the time of this tuple has come, if it is there.
+fn expired(state: &[Stored], number: u32) -> Option<Vec<Stored>> {
+    let at = state.iter().position(|stored| stored.number == number)?;
+    let mut next = state.to_vec();
+    match next[at].hidden {
+        Hidden::No => drop(next.remove(at)),
+        Hidden::Told | Hidden::Untold(_) => next[at].has_expired = true,
+    }
+    Some(next)
 }
 
 #[cfg(test)]

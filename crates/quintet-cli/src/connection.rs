@@ -142,6 +142,24 @@ impl SpaceArguments {
         Lab::replicas(cluster.identified(address)?, cluster.number, link)
     }
 
+    /// The same of its space of that name, if one is named. One that says nothing for so long is not waited for.
+    pub(crate) fn replicas_of(&self, name: Option<&str>, limit: Duration) -> Result<Vec<Replica>, Error> {
+        let cluster = self.cluster.load()?;
+        let address = self.space.clone().map_or_else(|| cluster.address(), Ok)?;
+        let address = match (address.of_cluster(), name) {
+            (Some((of, None)), Some(name)) => format!("{of}/{name}").parse()?,
+            _ => address,
+        };
+        let mut link = LinkConfig::from_settings(&cluster.settings)?;
+        link.silence_limit = link.silence_limit.min(limit);
+        Lab::replicas(cluster.identified(address)?, cluster.number, link)
+    }
+
+    /// The same where it is there, unless it is named otherwise.
+    pub(crate) fn or_at(&self, address: SpaceAddress) -> SpaceArguments {
+        SpaceArguments { space: self.space.clone().or(Some(address)), cluster: self.cluster.clone() }
+    }
+
     /// Connects to that one instead.
     pub(crate) fn lab_at(&self, address: SpaceAddress) -> Result<Lab, Error> {
         connect(address, &self.cluster.load()?)

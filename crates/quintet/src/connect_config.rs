@@ -1,6 +1,6 @@
 //! Where the space is and how to connect to it, as the environment says.
 
-use crate::{Code, Error, Lab, LinkAddress, LinkConfig, SpaceAddress, identified};
+use crate::{Code, Error, Lab, LinkAddress, LinkConfig, Replica, SpaceAddress, identified};
 use quintet_settings::{
     CLUSTER_ID, CLUSTER_IDENTITY, Origin, SPACE_ADDRESS, SPACE_LEASE_MS, Setting, Settings, Sources,
 };
@@ -67,8 +67,15 @@ impl ConnectConfig {
     /// # Errors
     /// As [`Lab::connect`] and [`identity`](crate::identity()).
     pub fn connect_to(&self, address: impl Into<SpaceAddress>) -> Result<Lab, Error> {
-        let address = address.into().identified(&self.identity, &|name| std::env::var_os(name))?;
-        Lab::connect_with(address, self.cluster, self.lease, self.link)
+        Lab::connect_with(self.identified_at(address)?, self.cluster, self.lease, self.link)
+    }
+
+    /// What each server of the replicated space at this address says that it does; nothing of a space that has no replicas.
+    ///
+    /// # Errors
+    /// As [`Lab::replicas`] and [`identity`](crate::identity()).
+    pub fn replicas_of(&self, address: impl Into<SpaceAddress>) -> Result<Vec<Replica>, Error> {
+        Lab::replicas(self.identified_at(address)?, self.cluster, self.link)
     }
 
     /// The address, at which this process proves to be who the setting says, where that is asked for.
@@ -77,6 +84,11 @@ impl ConnectConfig {
     /// As [`identity`](crate::identity()).
     pub fn identified(&self, address: LinkAddress) -> Result<LinkAddress, Error> {
         identified(address, &self.identity, &|name| std::env::var_os(name))
+    }
+
+    /// The same of any address of a space.
+    fn identified_at(&self, address: impl Into<SpaceAddress>) -> Result<SpaceAddress, Error> {
+        address.into().identified(&self.identity, &|name| std::env::var_os(name))
     }
 }
 

@@ -1,7 +1,6 @@
 /* The driver of the C library. What it is told and says is in docs/conformance.md. */
 
-#include "fields.h"
-#include <ctype.h>
+#include "answers.h"
 
 enum { CLIENTS = 26, STEPS = 256, MOST_TUPLES = 4096 };
 
@@ -17,7 +16,6 @@ static struct {
 static quintet_lab *connections[CLIENTS], *embedded;
 /* The space that a client uses: its lab's, or a named one. */
 static quintet_space *spaces[CLIENTS], *named[CLIENTS];
-static unsigned long step;
 
 /* The words of a line that were not read so far. */
 static char *words;
@@ -41,51 +39,6 @@ static int64_t next_limit(void) {
     return *word == '-' ? QUINTET_FOREVER : strtoll(word, NULL, 10);
 }
 
-/* "QUINTET_TIMED_OUT" is `TimedOut`. */
-static void say_error(quintet_status status) {
-    if (cannot_say != NULL) {
-        printf("%lu cannot %s\n", step, cannot_say);
-        cannot_say = NULL;
-        return;
-    }
-    printf("%lu error ", step);
-    const char *name = quintet_status_name((int)status) + strlen("QUINTET");
-    for (; *name != 0; name++) {
-        if (*name == '_') putchar(*++name);
-        else putchar(tolower((unsigned char)*name));
-    }
-    putchar('\n');
-}
-
-static void say_done(quintet_status status, const char *otherwise) {
-    if (status != QUINTET_OK) say_error(status);
-    else printf("%lu %s\n", step, otherwise);
-}
-
-static void say_tuple(quintet_status status, quintet_tuple *tuple) {
-    if (status != QUINTET_OK) {
-        say_error(status);
-    } else if (tuple == NULL) {
-        printf("%lu nothing\n", step);
-    } else {
-        printf("%lu tuple ", step);
-        write_fields(tuple, 0);
-        putchar('\n');
-        quintet_tuple_free(tuple);
-    }
-}
-
-static void say_selected(quintet_status status, size_t which, quintet_tuple *tuple) {
-    if (status != QUINTET_OK || tuple == NULL) {
-        say_tuple(status, tuple);
-        return;
-    }
-    printf("%lu selected %zu ", step, which);
-    write_fields(tuple, 0);
-    putchar('\n');
-    quintet_tuple_free(tuple);
-}
-
 static void say_lease(quintet_status status, quintet_lease *lease, unsigned long of) {
     const quintet_tuple *tuple;
     uint32_t attempt;
@@ -98,58 +51,6 @@ static void say_lease(quintet_status status, quintet_lease *lease, unsigned long
     printf("%lu leased %u ", step, attempt);
     write_fields(tuple, 0);
     putchar('\n');
-}
-
-static void say_status(quintet_space *space) {
-    quintet_state state;
-    quintet_status status = quintet_space_status(space, &state);
-    if (status != QUINTET_OK) {
-        say_error(status);
-        return;
-    }
-#define NUMBER(NAME) printf(" " #NAME "=%llu", (unsigned long long)state.NAME)
-    printf("%lu status", step);
-    NUMBER(tuples), NUMBER(hidden), NUMBER(waiters), NUMBER(leases), NUMBER(parked), NUMBER(redone), NUMBER(dead_letters), NUMBER(signatures);
-    putchar('\n');
-}
-
-static void list(quintet_space *space, const quintet_tuple *wanted) {
-    quintet_listing *listing;
-    quintet_tuple *tuple = NULL;
-    quintet_row row;
-    quintet_status status = quintet_space_list(space, wanted, &listing);
-    if (status != QUINTET_OK) {
-        say_error(status);
-        return;
-    }
-    printf("%lu rows", step);
-    while ((status = quintet_listing_next(listing, &row, &tuple)) == QUINTET_OK && tuple != NULL) {
-        fputs(row.is_leased ? " !" : " ", stdout);
-        write_fields(tuple, row.cut);
-        quintet_tuple_free(tuple);
-    }
-    if (status != QUINTET_OK) fail("a listing failed in its midst");
-    putchar('\n');
-    quintet_listing_free(listing);
-}
-
-static void collect_all(quintet_space *space, const quintet_tuple *wanted, bool takes) {
-    quintet_collection *rows;
-    quintet_tuple *tuple;
-    quintet_status status = takes ? quintet_space_collect(space, wanted, &rows) : quintet_space_copy_collect(space, wanted, &rows);
-    if (status != QUINTET_OK) {
-        say_error(status);
-        quintet_collection_free(rows);
-        return;
-    }
-    printf("%lu rows", step);
-    while (quintet_collection_next(rows, &tuple) == QUINTET_OK && tuple != NULL) {
-        putchar(' ');
-        write_fields(tuple, 0);
-        quintet_tuple_free(tuple);
-    }
-    putchar('\n');
-    quintet_collection_free(rows);
 }
 
 /* The tuples of a line; how many. They are to be freed. */
@@ -397,6 +298,33 @@ static void named_space(int client, const char *verb) {
     say_done(status, "done");
 }
 
+/* Of a space that machines of a cluster keep: its name; where it is created its policy; machines that may use it, or may no more. */
+static void kept_space(int client, const char *verb) {
+    quintet_tuple *said = NULL;
+    quintet_space *space = NULL;
+    quintet_status status = QUINTET_OK;
+    const char *texts[QUINTET_MAX_FIELDS];
+    size_t count, length;
+    next_limit();
+    read_tuples(&said, &status);
+    if (status != QUINTET_OK || quintet_tuple_length(said, &count) != QUINTET_OK) fail("no name of a space");
+    /* Each text has a NUL behind it. */
+    for (size_t i = 0; i < count; i++)
+        if (quintet_tuple_get_string(said, i, &texts[i], &length) != QUINTET_OK) fail("no name");
+    quintet_lab *lab = lab_of(client);
+    if (strcmp(verb, "grant_space") == 0) {
+        status = quintet_lab_allow_space(lab, texts[0], texts + 1, count - 1, NULL, 0);
+    } else if (strcmp(verb, "revoke_space") == 0) {
+        status = quintet_lab_allow_space(lab, texts[0], NULL, 0, texts + 1, count - 1);
+    } else {
+        quintet_space_settings settings = {.policy = texts[1], .is_restricted = count > 2, .machines = texts + 2, .machine_count = count - 2};
+        status = quintet_lab_create_space(lab, texts[0], &settings, &space);
+        use(client, space);
+    }
+    quintet_tuple_free(said);
+    say_done(status, "done");
+}
+
 /* An operation of a group. */
 static void in_group(const char *verb) {
     quintet_group *group = steps[next_step()].group;
@@ -454,6 +382,8 @@ static void does(int client, const char *verb) {
         say_done(quintet_group_abort(steps[next_step()].group), "done");
     } else if (strncmp(verb, "group_", 6) == 0) {
         in_group(verb + 6);
+    } else if (strcmp(verb, "create_kept_space") == 0 || strcmp(verb, "grant_space") == 0 || strcmp(verb, "revoke_space") == 0) {
+        kept_space(client, verb);
     } else if (strcmp(verb, "create_space") == 0 || strcmp(verb, "use_space") == 0 || strcmp(verb, "remove_space") == 0) {
         named_space(client, verb);
     } else if (strcmp(verb, "begin") == 0) {

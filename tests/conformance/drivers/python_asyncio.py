@@ -87,6 +87,8 @@ class Clients:
         if verb == "release":
             self.held[words[0]][2].release()
             return "done"
+        if verb in ("create_kept_space", "grant_space", "revoke_space"):
+            return await self.kept(client, verb, *read_template(*words[1:]))
         if verb.endswith("_space"):
             return await self.named(client, verb, *read_template(*words[1:]))
         space = self.used.get(client) or self.labs[client].space
@@ -150,6 +152,17 @@ class Clients:
             await lab.remove_space(name)
         elif name is not None:
             self.used[client] = await lab.space(name)
+        return "done"
+
+    async def kept(self, client: str, verb: str, name: str, *words: str) -> str:
+        """Of a space that machines of a cluster keep: its name; where it is created its policy; machines that may use it, or may no more."""
+        lab = self.labs[client]
+        if verb == "create_kept_space":
+            self.used[client] = await lab.create_space(name, policy=words[0], allow=words[1:] or None)
+        elif verb == "grant_space":
+            await lab.allow_space(name, grant=words)
+        else:
+            await lab.allow_space(name, revoke=words)
         return "done"
 
     async def in_group(self, verb: str, of: str, timeout: float | None, wanted: tuple[Any, ...]) -> str:

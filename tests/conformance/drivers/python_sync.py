@@ -53,6 +53,8 @@ class Clients:
         if verb == "release":
             self.leases[words[0]].release()
             return "done"
+        if verb in ("create_kept_space", "grant_space", "revoke_space"):
+            return self.kept(client, verb, *read_template(*words[1:]))
         if verb.endswith("_space"):
             return self.named(client, verb, *read_template(*words[1:]))
         space = self.used.get(client) or self.labs[client].space
@@ -93,6 +95,17 @@ class Clients:
             lab.remove_space(name)
         elif name is not None:
             self.used[client] = lab.space(name)
+        return "done"
+
+    def kept(self, client: str, verb: str, name: str, *words: str) -> str:
+        """Of a space that machines of a cluster keep: its name; where it is created its policy; machines that may use it, or may no more."""
+        lab = self.labs[client]
+        if verb == "create_kept_space":
+            self.used[client] = lab.create_space(name, policy=words[0], allow=words[1:] or None)
+        elif verb == "grant_space":
+            lab.allow_space(name, grant=words)
+        else:
+            lab.allow_space(name, revoke=words)
         return "done"
 
     def in_group(self, verb: str, of: str, timeout: float | None, wanted: tuple[Any, ...]) -> str:

@@ -50,6 +50,8 @@ pub enum Action {
         operation: Operation,
         /// Any of them.
         expected: Vec<Outcome>,
+        /// It is done again until it comes to that: what others have said is heard there a little later.
+        soon: bool,
     },
     /// What was begun and waited has come to one of these.
     Comes {
@@ -107,7 +109,7 @@ pub enum Outcome {
 }
 
 /// Operations, and how many tuples or templates they have: at least, at most.
-const VERBS: [(&str, usize, usize); 38] = [
+const VERBS: [(&str, usize, usize); 41] = [
     ("out", 1, 1),
     ("out_for", 1, 1),
     ("out_many", 0, usize::MAX),
@@ -145,8 +147,14 @@ const VERBS: [(&str, usize, usize); 38] = [
     ("create_space", 1, 1),
     ("use_space", 0, 1),
     ("remove_space", 1, 1),
+    ("create_kept_space", 1, 1),
+    ("grant_space", 1, 1),
+    ("revoke_space", 1, 1),
     ("declare_key", 2, 2),
 ];
+
+/// Those about a space that machines of a cluster keep.
+const OF_MACHINES: [&str; 3] = ["create_kept_space", "grant_space", "revoke_space"];
 
 /// Operations upon something that an earlier step began.
 const UPON: [&str; 12] = [
@@ -210,7 +218,10 @@ impl Behaviour {
         for step in &self.steps {
             let fault = |text: String| format!("{}, line {}: {text}", self.file, step.line);
             match &step.action {
-                Action::Does { client, name, operation, expected } => {
+                Action::Does { client, name, operation, expected, soon } => {
+                    if *soon && expected.contains(&Outcome::Waits) {
+                        return Err(fault("what waits is begun once".to_owned()));
+                    }
                     if let Some(of) = operation.of.as_deref().filter(|of| !known.contains(of)) {
                         return Err(fault(format!("no step before is called {of}")));
                     }
@@ -249,6 +260,12 @@ impl Behaviour {
     #[must_use]
     pub fn watches_all(&self) -> bool {
         self.operations().any(|operation| operation.verb.starts_with("watch") && operation.fields.is_empty())
+    }
+
+    /// Whether it is about a space that machines of a cluster keep.
+    #[must_use]
+    pub fn is_of_machines(&self) -> bool {
+        self.operations().any(|operation| OF_MACHINES.contains(&&*operation.verb))
     }
 
     /// All that clients do.
@@ -302,8 +319,9 @@ impl Action {
             return Ok(Action::Closes(client));
         }
         let operation = Operation::parse(lexer)?;
+        let soon = lexer.accept_word("soon");
         let expected = if lexer.accept("->") { Outcome::parse_any(lexer)? } else { vec![Outcome::Done] };
-        Ok(Action::Does { client, name, operation, expected })
+        Ok(Action::Does { client, name, operation, expected, soon })
     }
 }
 
@@ -450,9 +468,9 @@ mod tests {
     fn a_behaviour_is_read() {
         let text = "given max_tuples 2 # so few\na out (\"x\", 1)\nw = b take (\"x\", 2) within 5 ms -> waits\nw still waits\nb cancel w\n\
                     w -> Cancelled or (\"x\", 2)\nl = a lease (?text, ?i64) -> (\"x\", 1) attempt 1\na acknowledge l (1) (2)\n\
-                    a list -> rows (1) (2) leased\na status -> status tuples 2, waiters 0\na dies";
+                    a list -> rows (1) (2) leased\na status -> status tuples 2, waiters 0\na count (1) soon -> 0\na dies";
         let read = steps(text).expect("it is right").remove(0);
-        assert_eq!((read.limits.max_tuples, read.steps.len(), read.kills()), (Some(2), 10, true));
+        assert_eq!((read.limits.max_tuples, read.steps.len(), read.kills()), (Some(2), 11, true));
         assert_eq!(read.steps[1].line, 9);
     }
 
@@ -468,6 +486,7 @@ mod tests {
             ("ab take (1)", "one letter"),
             ("a count -> 1", "another number of tuples"),
             ("a take (1) within 5 s -> (1)", "expected \"ms\""),
+            ("w = a take (1) soon -> waits", "begun once"),
             ("given luck 7", "luck is no limit"),
             ("", "has no steps"),
             ("a out (1) (2", "line 7"),

@@ -48,7 +48,7 @@ pub fn clients(behaviour: &Behaviour) -> Result<BTreeSet<char>, String> {
     let mut waits: BTreeMap<&str, char> = BTreeMap::new();
     for step in &behaviour.steps {
         let (client, said) = match &step.action {
-            Action::Does { client, name, operation, expected } => {
+            Action::Does { client, name, operation, expected, .. } => {
                 let is_alone = !waits.values().any(|waiting| waiting == client);
                 if expected.contains(&Outcome::Waits) {
                     waits.insert(name.as_deref().unwrap_or_default(), *client);
@@ -306,7 +306,9 @@ mod tests {
 
     #[test]
     fn three_tenths_of_the_text_have_a_client_that_the_language_has_words_for() {
-        let behaviours = crate::behaviours().expect("the text can be read");
+        let mut behaviours = crate::behaviours().expect("the text can be read");
+        // It is not played where machines keep spaces.
+        behaviours.retain(|behaviour| !behaviour.is_of_machines());
         let said = behaviours.iter().filter(|behaviour| clients(behaviour).is_ok()).count();
         assert!(10 * said >= 3 * behaviours.len(), "{said} of {}", behaviours.len());
     }

@@ -1,4 +1,4 @@
-//! The space of a cluster: two machines of a testbed on the loopback, an agent each. It outlives behaviours, so that each of them leaves it empty.
+//! The space of a cluster, and spaces that its machines keep: three of a testbed on the loopback, an agent each. They outlive behaviours, so that each of them leaves its spaces empty.
 
 use crate::behaviour::{Behaviour, Limits};
 use crate::driver::LONG;
@@ -14,26 +14,28 @@ struct Machine {
     listen: String,
 }
 
-/// The placement. The first client is on the machine that serves the space, the others on the other one.
+/// The placement. The first client is on the machine `a`, which serves the space, the second on `b`, the third on `c`.
 pub struct Cluster {
-    machines: [Machine; 2],
+    machines: Vec<Machine>,
 }
 
 impl Cluster {
-    /// Founds a cluster of two machines. `quintet` is the command.
+    /// Founds a cluster of three machines. `quintet` is the command.
     ///
     /// # Errors
     /// What the command said.
     pub fn found(quintet: &Path) -> Result<Cluster, String> {
-        let [a, b] = [Machine::new(quintet, 1)?, Machine::new(quintet, 2)?];
+        let machines = (1..=3).map(|number| Machine::new(quintet, number)).collect::<Result<_, _>>()?;
+        let cluster = Cluster { machines };
+        let a = &cluster.machines[0];
         a.does(&["init", "lab", "--machine", "a"])?;
         a.does(&["up", "--listen", &a.listen])?;
-        let cluster = Cluster { machines: [a, b] };
-        let [a, b] = &cluster.machines;
-        let token = a.does(&["token", "create", "--allow", "join,code"])?;
-        let token = token.split_whitespace().find(|word| word.len() > 40).ok_or("no token was made")?;
         let at = format!("lab@{}", a.listen);
-        b.does(&["join", &at, token, "--name", "b", "--listen", &b.listen])?;
+        for (machine, name) in cluster.machines[1..].iter().zip(["b", "c"]) {
+            let token = a.does(&["token", "create", "--allow", "join,code"])?;
+            let token = token.split_whitespace().find(|word| word.len() > 40).ok_or("no token was made")?;
+            machine.does(&["join", &at, token, "--name", name, "--listen", &machine.listen])?;
+        }
         Ok(cluster)
     }
 

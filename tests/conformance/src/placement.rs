@@ -110,7 +110,8 @@ impl Placement for Embedded {
 
     fn cannot(&self, behaviour: &Behaviour) -> Option<String> {
         let needs_more = behaviour.kills() || behaviour.closes();
-        needs_more.then(|| "its clients are one process with one connection".to_owned())
+        without_machines(behaviour)
+            .or_else(|| needs_more.then(|| "its clients are one process with one connection".to_owned()))
     }
 
     fn begin(&mut self, limits: &Limits) -> Result<Begun, String> {
@@ -235,6 +236,9 @@ impl Placement for Served {
     }
 
     fn cannot(&self, behaviour: &Behaviour) -> Option<String> {
+        if let Some(reason) = without_machines(behaviour) {
+            return Some(reason);
+        }
         if self.link == Link::Managers {
             return of_several_managers(behaviour);
         }
@@ -288,6 +292,11 @@ impl Placement for Served {
         fs::remove_file(&path).map_err(|error| error.to_string())?;
         if replayed.frames == 0 { Err("nothing was recorded".to_owned()) } else { Ok(()) }
     }
+}
+
+/// Why a behaviour is of a cluster alone: nobody else has machines that keep spaces, and whose programs prove of which they are.
+pub(crate) fn without_machines(behaviour: &Behaviour) -> Option<String> {
+    behaviour.is_of_machines().then(|| "no machines of a cluster keep spaces there".to_owned())
 }
 
 /// Why a behaviour is not that of a space with several managers: none of them knows what happens in all, and each does at one instant what is its own.

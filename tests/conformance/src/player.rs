@@ -3,11 +3,16 @@
 use crate::behaviour::{Action, Behaviour, Operation, Outcome, Step};
 use crate::clinda;
 use crate::driver::{Driver, FrontEnd, LONG};
+use crate::field::{Field, Fields};
 use crate::placement::{Begun, Placement};
 use crate::protocol::{Answer, request};
+use quintet::{Lab, Space};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
+
+/// Before what others have said is looked for again.
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// What became of a behaviour.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -48,6 +53,8 @@ struct Scene<'a> {
     /// The number of each step that has a name.
     names: BTreeMap<String, usize>,
     pending: BTreeMap<String, Pending>,
+    /// The named spaces that it has, as the observer uses them, once it has looked who waits there.
+    named: BTreeMap<String, Option<Space>>,
     next: usize,
 }
 
@@ -111,6 +118,7 @@ impl Player {
             open: Vec::new(),
             names: BTreeMap::new(),
             pending: BTreeMap::new(),
+            named: BTreeMap::new(),
             next: 0,
         };
         let played = behaviour.steps.iter().try_for_each(|step| scene.step(step));
@@ -154,17 +162,19 @@ impl Scene<'_> {
 
     fn act(&mut self, action: &Action) -> Result<(), End> {
         match action {
-            Action::Does { client, name, operation, expected } => {
+            Action::Does { client, name, operation, expected, soon } => {
                 self.open(*client)?;
                 if expected.contains(&Outcome::Waits) {
                     let name = name.as_deref().expect("the text was checked: what waits has a name");
-                    self.begin(*client, name, operation)
-                } else {
-                    let step = self.number(name.as_deref());
-                    let line = request(step, *client, operation, self.of(operation), false);
-                    let found = self.ask(*client, step, &line)?;
-                    Ok(compare(&found, expected)?)
+                    return self.begin(*client, name, operation);
                 }
+                let step = self.number(name.as_deref());
+                let line = request(step, *client, operation, self.of(operation), false);
+                self.does(*client, step, &line, expected, *soon)?;
+                if expected[..] == [Outcome::Done] {
+                    self.note_space(operation);
+                }
+                Ok(())
             }
             Action::Comes { name, expected } => {
                 let Pending { step, client, .. } =
@@ -186,6 +196,25 @@ impl Scene<'_> {
                 self.ask(*client, step, &format!("{step} {client} close"))?;
                 self.forget(*client);
                 Ok(())
+            }
+        }
+    }
+
+    /// Does what a line says, and, if it has to come to that soon only, until it does.
+    fn does(
+        &mut self,
+        client: char,
+        step: usize,
+        line: &str,
+        expected: &[Outcome],
+        soon: bool,
+    ) -> Result<(), End> {
+        let since = Instant::now();
+        loop {
+            let found = self.ask(client, step, line)?;
+            match compare(&found, expected) {
+                Err(_) if soon && since.elapsed() < self.player.patience => std::thread::sleep(PAUSE),
+                compared => return Ok(compared?),
             }
         }
     }
@@ -235,8 +264,7 @@ impl Scene<'_> {
     /// Takes and reads that wait in the space, and puts.
     fn waiting(&mut self, asked: usize) -> Result<(u64, u64), String> {
         if let Some(observer) = self.begun.observer() {
-            let state = observer.space().status().map_err(|error| error.to_string())?;
-            return Ok((state.waiters, state.parked));
+            return waiting_in_all(observer, &mut self.named).map_err(|error| error.to_string());
         }
         // Without connections every client is the same.
         let client = self.open[0];
@@ -246,6 +274,18 @@ impl Scene<'_> {
         };
         let number = |name: &str| numbers.iter().find(|(known, _)| known == name).map(|(_, number)| *number);
         number("waiters").zip(number("parked")).ok_or_else(|| "the status has no waiters".to_owned())
+    }
+
+    /// Knows which named spaces there are, of what was done.
+    fn note_space(&mut self, operation: &Operation) {
+        let Some(Fields(fields)) = operation.fields.first() else { return };
+        let Some(Field::Text(name)) = fields.first() else { return };
+        let name = String::from_utf8_lossy(name).into_owned();
+        match &*operation.verb {
+            "create_space" | "create_kept_space" => drop(self.named.insert(name, None)),
+            "remove_space" => drop(self.named.remove(&name)),
+            _ => {}
+        }
     }
 
     fn open(&mut self, client: char) -> Result<(), End> {
@@ -299,6 +339,24 @@ impl Scene<'_> {
         let process = self.begun.process(client);
         self.player.driver(process)?.ask(step, line)
     }
+}
+
+/// Takes and reads that wait, and puts, in the space without a name and in these.
+fn waiting_in_all(
+    observer: &Lab,
+    named: &mut BTreeMap<String, Option<Space>>,
+) -> Result<(u64, u64), quintet::Error> {
+    let state = observer.space().status()?;
+    let (mut waiters, mut parked) = (state.waiters, state.parked);
+    for (name, space) in named {
+        let state = match space {
+            Some(space) => space.status()?,
+            None => space.insert(observer.named_space(name)?).status()?,
+        };
+        waiters += state.waiters;
+        parked += state.parked;
+    }
+    Ok((waiters, parked))
 }
 
 fn compare(found: &Outcome, expected: &[Outcome]) -> Result<(), String> {

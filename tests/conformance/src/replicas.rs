@@ -1,7 +1,7 @@
 //! A space that three replicas keep, each a server with a log of its own. They elect who leads, which takes a while: they outlive behaviours, so that each of them leaves its space empty.
 
 use crate::behaviour::{Behaviour, Limits};
-use crate::placement::{Begun, LEASE, Placement, emptied, limited};
+use crate::placement::{Begun, LEASE, Placement, emptied, limited, without_machines};
 use quintet::{Lab, LinkAddress, Replication, ServeConfig, Server, SpaceAddress, SpaceConfig, SpaceLog};
 use quintet_testbed::TempDir;
 use std::collections::BTreeMap;
@@ -58,8 +58,11 @@ impl Placement for Replicated {
     }
 
     fn cannot(&self, behaviour: &Behaviour) -> Option<String> {
-        behaviour.kills().then(|| {
-            "a killed client may come back to any replica: it is noticed after the resume window".to_owned()
+        without_machines(behaviour).or_else(|| {
+            behaviour.kills().then(|| {
+                "a killed client may come back to any replica: it is noticed after the resume window"
+                    .to_owned()
+            })
         })
     }
 

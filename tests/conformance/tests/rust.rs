@@ -8,11 +8,12 @@ use quintet_tuple_space::{Defect, SpaceConfig};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Why behaviours are left out: what Rust cannot say.
-const CANNOT: [&str; 4] = [
+/// Why behaviours are left out: what Rust cannot say, and what a cluster alone has.
+const CANNOT: [&str; 5] = [
     "a formal in a tuple: the type has none",
     "a range in a tuple: the type has none",
     "a text that is not UTF-8: the type has none",
+    "no machines of a cluster keep spaces there",
     "use a lease again that has ended: it is consumed",
 ];
 

@@ -4,13 +4,18 @@ use super::AREAS;
 use std::path::Path;
 
 /// Handles that any threads may use: they have a state of their own, and no call promises not to change it.
-const HANDLES: [&str; 14] = [
+const HANDLES: [&str; 19] = [
     "quintet_lab",
     "quintet_space",
     "quintet_spaces",
     "quintet_lease",
     "quintet_group",
     "quintet_listing",
+    "quintet_waiting",
+    "quintet_clients",
+    "quintet_partitions",
+    "quintet_hot_keys",
+    "quintet_replicas",
     "quintet_watch",
     "quintet_pending",
     "quintet_server",

@@ -1,6 +1,8 @@
 //! What clients ask.
 
+use super::expiring::span_of;
 use super::ledger::{Asked, Held, Ledger, Waits, What};
+use super::templates::{ranged, stored, template};
 use super::watching::Watch;
 use super::{Placement, Spaces};
 use crate::system::{Call, Chooser, Request};
@@ -8,7 +10,7 @@ use quintet_contract::{Effects, Frame, NodeId, OwnedFrame, Span, Token};
 use quintet_linearizability::{Act, Partition, Pattern, Purpose};
 use quintet_stack::{SPACE, kind_name};
 use quintet_tuple_space::codec::CANCEL;
-use quintet_tuple_space::{self as space, Answer, Template, Tuple, Value, Wait, template, tuple};
+use quintet_tuple_space::{self as space, Answer, Template, Tuple, Wait};
 
 /// Requests of a client under way at most: what waits for a server that is down can be answered in so many orders that looking for one takes long.
 const AT_ONCE: usize = 2;
@@ -16,8 +18,6 @@ const AT_ONCE: usize = 2;
 const KEYS: u64 = 2;
 /// Tuples of a page at most.
 pub(super) const MOST_OF_A_PAGE: u64 = 3;
-/// The signature of what nobody puts.
-const OF_NOBODY: u8 = u8::MAX;
 /// Longer than any run.
 const LEASE: Span = Span::from_secs(10_000);
 
@@ -64,40 +64,6 @@ pub(super) fn keys() -> impl Iterator<Item = i64> {
     (0..KEYS).map(|key| i64::try_from(key).expect("a small number"))
 }
 
-/// The tuple of a number, in its partition.
-fn stored(((signature, key), number): (Partition, u32)) -> Tuple {
-    match signature {
-        0 => tuple!["task", key, i64::from(number)],
-        _ => tuple!["result", key, i64::from(number), 0i32],
-    }
-}
-
-pub(super) fn template(pattern: Pattern) -> Template {
-    match (pattern.signature, pattern.key) {
-        (0, Some(key)) => template!["task", key, ?i64],
-        (0, None) => template!["task", ?i64, ?i64],
-        (OF_NOBODY, _) => template!["nobody puts this", ?i64],
-        (_, Some(key)) => template!["result", key, ?i64, ?i32],
-        (_, None) => template!["result", ?i64, ?i64, ?i32],
-    }
-}
-
-/// The number of a tuple; none if no client has put such a tuple.
-pub(super) fn number_of(tuple: &Tuple) -> Option<u32> {
-    match tuple.values() {
-        [Value::Text(_), Value::I64(_), Value::I64(number), ..] => u32::try_from(*number).ok(),
-        _ => None,
-    }
-}
-
-/// The signature and the key of such a tuple.
-pub(super) fn partition_of(tuple: &Tuple) -> Option<Partition> {
-    match tuple.values() {
-        [Value::Text(_), Value::I64(key), _, rest @ ..] => Some((u8::from(!rest.is_empty()), *key)),
-        _ => None,
-    }
-}
-
 /// The frame of a request.
 pub(super) fn frame(request: &space::Request<'_>, token: Token, settled: Token) -> OwnedFrame {
     let mut out = Effects::default();
@@ -122,6 +88,7 @@ pub(super) fn cancelled(body: &[u8]) -> Option<(Token, &[u8])> {
 /// What is being drawn.
 struct Asking<'a> {
     placement: Placement,
+    seed: u64,
     node: NodeId,
     token: Token,
     ledger: &'a mut Ledger,
@@ -135,8 +102,8 @@ impl Spaces {
             return None;
         }
         let sort = *draw.weighted(&SORTS);
-        let Call { node, token, .. } = call;
-        let mut asking = Asking { placement: self.placement, node, token, ledger, draw };
+        let Call { node, token, seed, .. } = call;
+        let mut asking = Asking { placement: self.placement, seed, node, token, ledger, draw };
         let OwnedFrame { kind, body, .. } = asking.ask(sort);
         Some(Request { kind, body: body.to_vec() })
     }
@@ -197,7 +164,8 @@ impl Asking<'_> {
         let (signature, key) = self.partition();
         // Where a key was left out, what is spread by it is gathered.
         let key = (!self.draw.chance(300_000)).then_some(key);
-        Pattern { signature, key }
+        let last = self.ledger.last_number();
+        ranged(self.seed, self.token, last, Pattern { key, ..Pattern::of(signature) })
     }
 
     fn partition(&mut self) -> Partition {
@@ -222,19 +190,26 @@ impl Asking<'_> {
         puts
     }
 
+    /// In how long those expire that are put.
+    fn expiries(&mut self, puts: &[(Partition, u32)]) -> Vec<Option<Span>> {
+        let spans: Vec<_> = puts.iter().map(|(_, number)| span_of(self.seed, *number)).collect();
+        for ((_, number), span) in puts.iter().zip(&spans) {
+            if let Some(span) = span {
+                self.ledger.expiring.note(*number, *span);
+            }
+        }
+        spans
+    }
+
     fn wait(&mut self) -> (Wait, Waits) {
         if self.draw.chance(500_000) { (Wait::Forever, Waits::ForMatch) } else { (Wait::AtOnce, Waits::No) }
     }
 
     fn out(&mut self) -> OwnedFrame {
         let puts = self.puts();
-        let tuples: Vec<Tuple> = puts.iter().copied().map(stored).collect();
-        self.asked(
-            Act::Out(puts),
-            Waits::No,
-            None,
-            &space::Request::Out { deadline: None, tuples: &tuples, expiries: &[] },
-        )
+        let (tuples, expiries) = (tuples(&puts), self.expiries(&puts));
+        let request = space::Request::Out { deadline: None, tuples: &tuples, expiries: &expiries };
+        self.asked(Act::Out(puts), Waits::No, None, &request)
     }
 
     fn query(&mut self, purpose: Purpose, held: Option<Held>) -> OwnedFrame {
@@ -301,7 +276,9 @@ impl Asking<'_> {
 
     /// The same of several managers, none of which knows all that happens. It draws what a read would draw.
     fn watch_part(&mut self) -> OwnedFrame {
-        let (of, wait) = (Some(self.pattern()), self.wait());
+        // What has numbers of its own is watched whole.
+        let Pattern { signature, key, .. } = self.pattern();
+        let (of, wait) = (Some(Pattern { key, ..Pattern::of(signature) }), self.wait());
         let watch = Watch { since: self.ledger.watching.mark(self.node, of), of, is_apart: true };
         let most = 1 + u32::try_from(self.token.0 % 8).expect("a few");
         self.watch_for(watch, most, wait)
@@ -315,9 +292,8 @@ impl Asking<'_> {
 
     fn replace(&mut self) -> OwnedFrame {
         let (of, puts, (wait, waits)) = (self.pattern(), self.puts(), self.wait());
-        let tuples: Vec<Tuple> = puts.iter().copied().map(stored).collect();
-        let template = &template(of);
-        let request = space::Request::Replace { wait, template, tuples: &tuples, expiries: &[] };
+        let (tuples, expiries, template) = (tuples(&puts), self.expiries(&puts), &template(of));
+        let request = space::Request::Replace { wait, template, tuples: &tuples, expiries: &expiries };
         self.asked(Act::Replace { of, found: None, puts }, waits, None, &request)
     }
 
@@ -336,9 +312,9 @@ impl Asking<'_> {
                 return self.asked(Act::Return(vec![number]), Waits::No, None, &request);
             }
             let puts = self.puts();
-            let tuples: Vec<Tuple> = puts.iter().copied().map(stored).collect();
+            let (tuples, expiries) = (tuples(&puts), self.expiries(&puts));
             let act = Act::Commit { leased: vec![number], witnessed: Vec::new(), puts, happened: true };
-            let request = space::Request::Ack { lease, deadline: None, tuples: &tuples, expiries: &[] };
+            let request = space::Request::Ack { lease, deadline: None, tuples: &tuples, expiries: &expiries };
             return self.asked(act, Waits::No, None, &request);
         }
         let Some(group) = self.ledger.take_group(self.node) else { return self.out() };
@@ -351,13 +327,13 @@ impl Asking<'_> {
         let witnesses: Vec<_> = group.witnessed.iter().map(|(witness, _)| *witness).collect();
         let witnessed = group.witnessed.iter().map(|(_, number)| *number).collect();
         let puts = self.puts();
-        let tuples: Vec<Tuple> = puts.iter().copied().map(stored).collect();
+        let (tuples, expiries) = (tuples(&puts), self.expiries(&puts));
         let request = space::Request::Commit {
             leases: &leases,
             witnesses: &witnesses,
             deadline: None,
             tuples: &tuples,
-            expiries: &[],
+            expiries: &expiries,
         };
         let act = Act::Commit { leased, witnessed, puts, happened: true };
         let frame = self.asked(act, Waits::No, None, &request);
@@ -372,9 +348,8 @@ impl Asking<'_> {
     }
 }
 
-/// What nobody puts.
-pub(super) fn of_nobody() -> Template {
-    template(Pattern::of(OF_NOBODY))
+fn tuples(puts: &[(Partition, u32)]) -> Vec<Tuple> {
+    puts.iter().copied().map(stored).collect()
 }
 
 /// A frame in words.

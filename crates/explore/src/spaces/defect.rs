@@ -22,7 +22,7 @@ enum Place {
     Space(OfSpace),
 }
 
-static ROWS: [Row; 39] = [
+static ROWS: [Row; 42] = [
     Row("answered-before-sync", Placement::Logged, Place::Log(OfLog::AnsweredBeforeSync)),
     Row("lost-while-written-anew", Placement::Logged, Place::Log(OfLog::LostWhileWrittenAnew)),
     Row("answers-forgotten", Placement::Logged, Place::Clients(OfClients::AnswersForgotten)),
@@ -66,6 +66,9 @@ static ROWS: [Row; 39] = [
     Row("events-left-behind", Placement::Managers, Place::Space(OfSpace::EventsLeftBehind)),
     Row("end-told-nowhere", Placement::Managers, Place::Space(OfSpace::EndToldNowhere)),
     Row("numbers-not-passed", Placement::Managers, Place::Space(OfSpace::NumbersNotPassed)),
+    Row("expired-stays", Placement::Managers, Place::Space(OfSpace::ExpiredStays)),
+    Row("expired-returns", Placement::Managers, Place::Space(OfSpace::ExpiredReturns)),
+    Row("expires-early", Placement::Managers, Place::Space(OfSpace::ExpiresEarly)),
 ];
 
 impl Defect {

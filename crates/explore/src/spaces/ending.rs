@@ -1,12 +1,16 @@
 //! How a run ends, and what must hold then.
 
-use super::asking::{cancel, frame, of_nobody, template};
+use super::asking::{cancel, frame};
+use super::expiring::Expiring;
 use super::ledger::{ANSWERED_ONCE, Asked, Ledger, Waits, What, node_of};
+use super::templates::{of_nobody, template};
 use super::watching::Stage;
 use super::{Node, Placement, REMEMBERED, Spaces};
 use crate::system::{Broken, Verdict, View};
 use quintet_contract::{NodeId, OwnedFrame, Span, Token};
-use quintet_linearizability::{Act, Event, Fault, MAX_STATES, Order, Pattern, Purpose, Space, check_within};
+use quintet_linearizability::{
+    Act, Event, Fault, MAX_STATES, Order, Partition, Pattern, Purpose, Space, check_within,
+};
 use quintet_tuple_space::{Request, Wait};
 use std::collections::BTreeMap;
 
@@ -30,6 +34,9 @@ const GIVING_UP: u32 = 2;
 const GIVING_BACK: u32 = 3;
 const EMPTYING: u32 = 4;
 const READING: u32 = 5;
+
+/// Longer than it takes to give back what somebody has.
+const A_WHILE: Span = Span::from_millis(200);
 
 /// Events of a page of what has happened.
 const PAGE: u32 = 64;
@@ -90,7 +97,8 @@ impl Spaces {
             // Whose first link ended before the space knew it does not go on. If there is nobody else, nobody has seen what is left.
             return Ok(Verdict::Holds);
         }
-        account(&ledger.history)?;
+        account(&ledger.history, &ledger.expiring)?;
+        ledger.expiring.judge(&ledger.history)?;
         ledger.watching.judge(&ledger.history)?;
         let is_one = self.placement != Placement::Managers;
         let order = if is_one { Order::OfAll } else { Order::OfPartitions };
@@ -99,8 +107,10 @@ impl Spaces {
         let is_vague = |act: &Act| matches!(act, Act::Count(..) | Act::Commit { happened: false, .. });
         let is_told = |event: &&Event<Act>| is_one || !is_vague(&event.act);
         let told = ledger.history.iter().filter(is_told).cloned();
-        let history: Vec<Event<Act>> =
+        let mut history: Vec<Event<Act>> =
             if is_one { told.collect() } else { told.flat_map(one_by_one).collect() };
+        let gone = ledger.history.iter().flat_map(removed).copied().collect();
+        history.extend(ledger.expiring.events(&ledger.history, &gone));
         judge_order(order, &history, (MOST_STATES, MAX_STATES))
     }
 }
@@ -156,13 +166,18 @@ fn in_words(event: &Event<Act>) -> String {
 impl Ledger {
     /// One request more of a client, in the end.
     fn ask(&mut self, node: NodeId, act: Act, request: &Request<'_>) -> (NodeId, OwnedFrame) {
-        self.asks(node, What::Act(act), request)
+        self.asks((node, Waits::No), What::Act(act), request)
     }
 
-    fn asks(&mut self, node: NodeId, what: What, request: &Request<'_>) -> (NodeId, OwnedFrame) {
+    fn asks(
+        &mut self,
+        (node, waits): (NodeId, Waits),
+        what: What,
+        request: &Request<'_>,
+    ) -> (NodeId, OwnedFrame) {
         self.last_token = self.last_token.max(FIRST_TOKEN) + 1;
         let token = Token(self.last_token);
-        let settled = self.asked(Asked { node, token, what, waits: Waits::No, held: None });
+        let settled = self.asked(Asked { node, token, what, waits, held: None });
         (node, frame(request, token, settled))
     }
 
@@ -177,10 +192,10 @@ impl Ledger {
 
     /// Somebody waits for what nobody puts, until all know who is gone.
     fn pass(&mut self, comes_back: bool) -> Vec<(NodeId, OwnedFrame)> {
-        let is_needed = self.was_patient || !self.until_known.is_empty();
+        let is_needed = self.was_patient || !self.until_known.is_empty() || self.expiring.is_awaited();
         let Some(node) = self.anybody(comes_back).filter(|_| is_needed) else { return Vec::new() };
         let wait = Wait::For(Span(REMEMBERED.0 + Span::from_millis(300).0));
-        vec![self.asks(node, What::Pass, &Request::Read { wait, template: &of_nobody() })]
+        vec![self.asks((node, Waits::No), What::Pass, &Request::Read { wait, template: &of_nobody() })]
     }
 
     /// Somebody reads all that has happened, if anybody watched.
@@ -190,7 +205,7 @@ impl Ledger {
         };
         let (wait, since, template) = (Wait::AtOnce, watch.since, watch.of.map(template));
         let request = Request::Watch { since, most: PAGE, wait, template: template.as_ref() };
-        vec![self.asks(node, What::Watch(watch), &request)]
+        vec![self.asks((node, Waits::No), What::Watch(watch), &request)]
     }
 
     /// Who waits for what is there, as was counted last.
@@ -220,9 +235,9 @@ impl Ledger {
         given_up.collect()
     }
 
-    /// Everybody gives back what it has.
+    /// Everybody gives back what it has. Nobody is given of that whose time has come, though he waits for it.
     fn give_back(&mut self) -> Vec<(NodeId, OwnedFrame)> {
-        let mut asked = Vec::new();
+        let mut asked = self.wait_for_expired();
         while let Some(node) = self.holder() {
             while let Some((number, lease)) = self.take_lease(node) {
                 asked.push(self.ask(node, Act::Return(vec![number]), &Request::Release { lease }));
@@ -234,6 +249,23 @@ impl Ledger {
             }
         }
         asked
+    }
+
+    /// Who has what has expired waits for it for a while.
+    fn wait_for_expired(&mut self) -> Vec<(NodeId, OwnedFrame)> {
+        let puts = self.history.iter().flat_map(|event| event.act.puts());
+        let places: BTreeMap<u32, Partition> =
+            puts.map(|(partition, number)| (*number, *partition)).collect();
+        let expired = self.held().filter(|(_, number)| self.expiring.may_have(*number));
+        let waits: Vec<_> =
+            expired.filter_map(|(node, number)| Some((node, number, *places.get(&number)?))).collect();
+        let asked = waits.into_iter().map(|(node, number, place)| {
+            let of = Pattern { least: number, most: number, ..Pattern::keyed(place) };
+            let act = Act::Query { of: vec![of], purpose: Purpose::Read, found: None };
+            let request = Request::Read { wait: Wait::For(A_WHILE), template: &template(of) };
+            self.asks((node, Waits::ForAWhile), What::Act(act), &request)
+        });
+        asked.collect()
     }
 
     /// Somebody takes all that there can be, and finds that there is no more.
@@ -276,8 +308,8 @@ fn removed(event: &Event<Act>) -> &[u32] {
     }
 }
 
-/// Whether every tuple that was put was removed once, in the end at the latest: found before an order of everything is looked for, and better to understand.
-fn account(history: &[Event<Act>]) -> Result<(), Broken> {
+/// Whether every tuple that was put was removed once, in the end at the latest, unless it has expired: found before an order of everything is looked for, and better to understand.
+fn account(history: &[Event<Act>], expiring: &Expiring) -> Result<(), Broken> {
     let mut times: BTreeMap<u32, u32> = BTreeMap::new();
     for (_, number) in history.iter().flat_map(|event| happened(&event.act)) {
         times.insert(*number, 0);
@@ -303,7 +335,7 @@ fn account(history: &[Event<Act>]) -> Result<(), Broken> {
         history.iter().any(|event| event.answered.is_none() && own(event))
     };
     let must_be = acknowledged.flat_map(|event| happened(&event.act)).map(|(_, number)| number);
-    let must_be = must_be.filter(|number| !may_be_done(number));
+    let must_be = must_be.filter(|number| !may_be_done(number) && !expiring.may_have(**number));
     let mut missing = must_be.filter(|number| times.get(number) == Some(&0));
     match missing.find(|_| untold.next().is_none()) {
         None => Ok(()),

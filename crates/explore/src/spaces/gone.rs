@@ -88,5 +88,6 @@ impl Ledger {
         for at in self.until_known.drain(..) {
             self.history[at].answered = Some(self.clock);
         }
+        self.expiring.end(self.clock);
     }
 }

@@ -1,6 +1,7 @@
 //! What clients asked, and what they were answered.
 
-use super::asking::number_of;
+use super::expiring::Expiring;
+use super::templates::number_of;
 use super::watching::{Watch, Watching};
 use crate::system::Broken;
 use quintet_contract::{Frame, NodeId, Token};
@@ -86,6 +87,7 @@ pub struct Ledger {
     pub(super) until_known: Vec<usize>,
     pub(super) history: Vec<Event<Act>>,
     pub(super) watching: Watching,
+    pub(super) expiring: Expiring,
     pub(super) phase: u32,
     /// Whether it was waited in the end whether somebody is only slow.
     pub(super) was_patient: bool,
@@ -96,6 +98,11 @@ impl Ledger {
     /// The number of one tuple more.
     pub(super) fn number(&mut self) -> u32 {
         self.last_number += 1;
+        self.last_number
+    }
+
+    /// That of the tuple that was numbered last; 0: none was.
+    pub(super) fn last_number(&self) -> u32 {
         self.last_number
     }
 
@@ -174,6 +181,16 @@ impl Ledger {
         self.unanswered().is_none() && is_anybody_there
     }
 
+    /// What clients have under leases, in groups as well.
+    pub(super) fn held(&self) -> impl Iterator<Item = (NodeId, u32)> {
+        let in_groups = |(node, group): (&NodeId, &Group)| {
+            let node = *node;
+            group.leased.iter().map(move |(_, number)| (node, *number)).collect::<Vec<_>>()
+        };
+        let leases = self.leases.iter().map(|(node, number, _)| (*node, *number));
+        leases.chain(self.groups.iter().flat_map(in_groups))
+    }
+
     /// Who has leases, or a group.
     pub(super) fn holder(&self) -> Option<NodeId> {
         let leases = self.leases.iter().map(|(node, ..)| *node);
@@ -205,6 +222,7 @@ impl Ledger {
         let act = match asked.what.clone() {
             What::Act(act) => act,
             What::Watch(watch) => {
+                self.expiring.hear(&answer)?;
                 let is_given_up = asked.waits == Waits::GivenUp;
                 return self.watching.hear((node, self.clock), watch, answer, is_given_up, self.stage());
             }

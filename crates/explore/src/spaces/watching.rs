@@ -3,8 +3,9 @@
 //! Events have one order. So all watchers are told the same, whoever goes on behind a number misses nothing, each tuple's events follow each other as they
 //! can, and what was answered before something else was asked stands before it. (docs/design/0042-watch.md)
 
-use super::asking::{keys, number_of, partition_of};
+use super::asking::keys;
 use super::ledger::ANSWERED_ONCE;
+use super::templates::{number_of, partition_of};
 use crate::system::Broken;
 use quintet_contract::NodeId;
 use quintet_linearizability::{Act, Event, Partition, Pattern, Purpose};
@@ -34,8 +35,8 @@ impl Watch {
     fn parts(&self) -> Vec<Option<Partition>> {
         match self.of.filter(|_| self.is_apart) {
             None => vec![None],
-            Some(Pattern { signature, key: Some(key) }) => vec![Some((signature, key))],
-            Some(Pattern { signature, key: None }) => keys().map(|key| Some((signature, key))).collect(),
+            Some(Pattern { signature, key: Some(key), .. }) => vec![Some((signature, key))],
+            Some(Pattern { signature, key: None, .. }) => keys().map(|key| Some((signature, key))).collect(),
         }
     }
 }
@@ -85,7 +86,7 @@ impl Watching {
     /// What is to be read in the end, if anything is.
     pub(super) fn unread(&self) -> Option<Watch> {
         self.books.iter().find_map(|(part, book)| {
-            let of = part.map(|(signature, key)| Pattern { signature, key: Some(key) });
+            let of = part.map(Pattern::keyed);
             Some(Watch { since: Some(book.unread()?), of, is_apart: of.is_some() })
         })
     }
@@ -250,9 +251,7 @@ impl Book {
     fn judge_page(&self, page: &Page, puts: &BTreeMap<u32, Partition>) -> Result<(), Broken> {
         let is_asked_for = |told: &Told| {
             page.watch.of.is_none_or(|of| {
-                puts.get(&told.tuple).is_some_and(|(signature, key)| {
-                    of.signature == *signature && of.key.is_none_or(|wanted| wanted == *key)
-                })
+                puts.get(&told.tuple).is_some_and(|partition| of.has(*partition, told.tuple))
             })
         };
         let known = self.told.range(page.since + 1..page.up_to + 1).filter(|(_, told)| is_asked_for(told));
@@ -286,6 +285,7 @@ impl Book {
                 (None, _) => !is_new(tuple),
                 (Some(Change::Put | Change::Returned), Change::Taken | Change::Leased) => true,
                 (Some(Change::Leased), Change::Returned | Change::Done) => true,
+                (Some(Change::Put | Change::Returned | Change::Leased), Change::Expired) => true,
                 _ => false,
             };
             if !may_follow {
@@ -293,7 +293,7 @@ impl Book {
                 return Err(Broken::new(ONE_AFTER_THE_OTHER, found));
             }
         }
-        let is_there = |change: &Change| !matches!(change, Change::Taken | Change::Done);
+        let is_there = |change: &Change| !matches!(change, Change::Taken | Change::Done | Change::Expired);
         match last.iter().find(|(_, change)| self.is_read && is_there(change)) {
             None => Ok(()),
             Some((tuple, change)) => {

@@ -262,6 +262,7 @@ impl<'a, S: System> Run<'a, S> {
         }
         self.settle()?;
         loop {
+            self.system.passes(self.simulation.now(), &mut self.ledger);
             let asked = self.system.in_the_end(&mut self.ledger)?;
             if asked.is_empty() {
                 break;
@@ -315,6 +316,7 @@ impl<'a, S: System> Run<'a, S> {
         for (node, answer) in answers {
             self.counted.answers += 1;
             self.history.note(Some(node), || What::Answered(answer.clone()));
+            self.system.passes(self.simulation.now(), &mut self.ledger);
             self.system.answered(node, answer.borrow(), &mut self.ledger)?;
         }
         self.see_exits();
@@ -348,6 +350,7 @@ impl<'a, S: System> Run<'a, S> {
         if is_up {
             let token = Token(self.counted.requests + 1);
             let call = Call { node, nodes: self.plan.nodes, token, seed: self.plan.seed };
+            self.system.passes(self.simulation.now(), &mut self.ledger);
             if let Some(request) = self.system.request(call, &mut self.ledger, &mut self.wants[index]) {
                 self.counted.requests += 1;
                 let (body, bulk) = (Bytes::from(request.body), Bytes::new());

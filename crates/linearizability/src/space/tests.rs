@@ -57,6 +57,52 @@ fn which_is_the_oldest_of_two_keys_is_known_to_one_manager() {
 }
 
 #[test]
+fn what_has_expired_is_not_there_any_more() {
+    assert!(is_right(&[out(1), take(Some(1))]), "nothing has expired");
+    assert!(is_right(&[out(1), out(2), Act::Expire(1), take(Some(2)), take(None)]));
+    assert!(!is_right(&[out(1), Act::Expire(1), query(Purpose::Read, Some(1))]));
+    assert!(!is_right(&[Act::Expire(1), out(1)]), "it was not there");
+    assert!(!is_right(&[out(1), Act::Expire(1), commit(&[], &[1], &[2], true)]), "what was read is gone");
+}
+
+#[test]
+fn what_expires_under_a_lease_is_his_who_has_it_and_does_not_return() {
+    let lease = query(Purpose::Lease, Some(1));
+    assert!(is_right(&[out(1), lease.clone(), Act::Expire(1), commit(&[1], &[], &[2], true), take(Some(2))]));
+    assert!(is_right(&[out(1), lease.clone(), Act::Expire(1), Act::Return(vec![1]), take(None)]));
+    assert!(!is_right(&[out(1), lease.clone(), Act::Expire(1), Act::Return(vec![1]), take(Some(1))]));
+    let gone = Act::End { holder: 7, leased: vec![1] };
+    assert!(is_right(&[out(1), lease, Act::Expire(1), gone, take(None)]));
+}
+
+/// It may have left at any time from then on, and it does not have to.
+#[test]
+fn when_a_tuple_has_expired_is_open() {
+    let event = |act, asked, answered| Event { client: 0, act, asked, answered };
+    let expires = |asked| Event { client: 9, act: Act::Expire(1), asked, answered: None };
+    let read = query(Purpose::Read, Some(1));
+    let acts = [event(out(1), 1, Some(2)), event(read, 5, Some(6)), event(take(None), 7, Some(8))];
+    let with = |asked: u64| acts.iter().cloned().chain([expires(asked)]).collect::<Vec<_>>();
+    assert!(check(&SPACE, &with(3)).is_ok());
+    assert!(check(&SPACE, &with(9)).is_err(), "its time had not come when it was missed");
+    assert!(check(&SPACE, &acts[..2].iter().cloned().chain([expires(3)]).collect::<Vec<_>>()).is_ok());
+}
+
+#[test]
+fn the_oldest_of_a_range_is_found() {
+    let of = |least, most| vec![Pattern { least, most, ..Pattern::of(0) }];
+    let take = |of, found| Act::Query { of, purpose: Purpose::Take, found };
+    let puts = [out(3), out(1), out(2)];
+    let right = |act: Act| is_right(&[&puts[..], &[act]].concat());
+    assert!(right(take(of(1, 2), Some(1))), "the oldest, not the smallest");
+    assert!(
+        !right(take(of(1, 2), Some(2))) && !right(take(of(1, 2), Some(3))) && !right(take(of(1, 2), None))
+    );
+    assert!(right(take(of(4, 9), None)) && right(take(of(2, u32::MAX), Some(3))));
+    assert!(right(Act::Count(of(1, 2)[0], 2)) && !right(Act::Count(of(1, 2)[0], 3)));
+}
+
+#[test]
 fn what_is_leased_is_hidden_until_it_returns_or_is_gone() {
     let lease = query(Purpose::Lease, Some(1));
     assert!(is_right(&[out(1), lease.clone(), take(None), Act::Return(vec![1]), take(Some(1))]));

@@ -9,6 +9,7 @@ use crate::watch::{View, WatchArguments};
 use clap::Args;
 use quintet::{Error, Lab, ListedTuple, Space, SpaceAddress, State, Template};
 use serde_json::{Value, json};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -77,6 +78,13 @@ pub(super) fn connect(space: &SpaceArguments) -> Result<Lab, Error> {
         Some(folder) => space.lab_at(SpaceAddress::Cluster(folder.to_string_lossy().into_owned())),
         None => space.lab().map_err(|error| in_no_cluster(&error)),
     }
+}
+
+/// The same space, by its address.
+pub(super) fn named(space: &SpaceArguments) -> Result<SpaceArguments, Error> {
+    let of_cluster = if space.names_a_space()? { None } else { place::chosen(None)? };
+    let at = |folder: PathBuf| space.or_at(SpaceAddress::Cluster(folder.to_string_lossy().into_owned()));
+    Ok(of_cluster.map_or_else(|| space.clone(), at))
 }
 
 /// A template, or in words why it is none.

@@ -98,7 +98,11 @@ fn a_space_on_one_disk_and_one_on_three_are_created_found_listed_and_removed() {
     let full = space(&a, "theirs").out_many(&[tuple!["task", 2i64]], Some(Duration::ZERO));
     assert_eq!(full.expect_err("it holds one").code(), Code::SpaceFull);
     assert!(a.does(&["space", "list"]).contains("1 tuples at most; kept by b; for a, c"));
-    assert!(object(&a.does(&["scope", "theirs", "--once", "--json"]))["partitions"].is_array());
+    let shown = object(&a.does(&["scope", "theirs", "--once", "--json"]));
+    assert!(shown["partitions"].is_array() && shown["replicas"].is_null(), "{shown}");
+    let replicas = object(&c.does(&["scope", "jobs", "--once", "--json"]))["replicas"].clone();
+    let roles: Vec<&Value> = replicas.as_array().expect("three").iter().map(|row| &row["role"]).collect();
+    assert_eq!(roles.iter().filter(|role| **role == "leads").count(), 1, "{replicas}");
     let a_theirs = space(&a, "theirs");
     kill(&b);
     b.up();

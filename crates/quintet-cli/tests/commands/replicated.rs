@@ -22,11 +22,16 @@ pub(crate) struct Group {
 
 impl Group {
     pub(crate) fn start() -> Group {
-        let listeners: Vec<TcpListener> = (0..3).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
+        Group::of(3)
+    }
+
+    fn of(count: usize) -> Group {
+        let listeners: Vec<TcpListener> =
+            (0..count).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
         let places = listeners.iter().map(|listener| listener.local_addr().unwrap().to_string()).collect();
         drop(listeners);
         let mut group = Group { folder: TempDir::new().unwrap(), places, servers: Vec::new() };
-        group.servers = (1..=3).map(|replica| group.serve(replica)).collect();
+        group.servers = (1..=count).map(|replica| group.serve(replica)).collect();
         group
     }
 
@@ -63,7 +68,7 @@ impl Group {
         let mut leader = None;
         // What they say comes a little after what they answer.
         wait_until(|| {
-            leader = (0..3).find_map(said);
+            leader = (0..self.servers.len()).find_map(said);
             leader.is_some()
         });
         leader.expect("one has said so")
@@ -252,6 +257,31 @@ fn status_says_what_each_replica_does() {
     let killed = group.leader() % 3;
     group.servers[killed].kill().unwrap();
     assert_eq!(roles(&group)[killed], "Unreachable");
+}
+
+/// Three of five lead it. One that has lost its log waits until it has heard all others, of which one is gone.
+#[test]
+fn scope_shows_which_replica_has_no_log() {
+    let mut group = Group::of(5);
+    group.connect().out(tuple!["item", 1i64]).unwrap();
+    let (gone, lost) = (group.leader() % 5, (group.leader() + 1) % 5);
+    for replica in [gone, lost] {
+        group.servers[replica].kill().unwrap();
+    }
+    std::fs::remove_dir_all(group.folder.join((lost + 1).to_string())).unwrap();
+    group.servers[lost] = group.serve(lost + 1);
+    let address = group.address().to_string();
+    let (status, shown) = result(quintet(["scope", "--once", "--json", "--space", &address]));
+    assert_eq!(status, 0, "{shown}");
+    let shown: serde_json::Value = serde_json::from_str(&shown).expect("an object");
+    let roles = shown["replicas"].as_array().unwrap_or_else(|| panic!("no replicas: {shown}"));
+    let role = |at: usize| roles[at]["role"].as_str().expect("a word");
+    assert_eq!((roles.len(), role(lost), role(gone)), (5, "no log", "Unreachable"), "{shown}");
+    let roles: Vec<&str> = (0..5).map(role).collect();
+    assert_eq!(roles.iter().filter(|role| **role == "leads").count(), 1, "{shown}");
+    assert_eq!(shown["partitions"][0]["tuples"], 1, "{shown}");
+    let (_, shown) = result(quintet(["scope", "--looks", "2", "--interval", "0.1", "--space", &address]));
+    assert_eq!(shown.matches("has no log of the space, and no vote until").count(), 2, "{shown}");
 }
 
 #[test]

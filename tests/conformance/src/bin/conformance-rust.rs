@@ -1,12 +1,12 @@
 //! The driver of the Rust front end. What it is told and says is in `docs/conformance.md`.
 
 use quintet::{
-    Error, EventStream, Group, Lab, Lease, Outcome, Pending, Rows, Since, Space, SpaceConfig, SpaceSettings,
-    State, Template, Tuple, Value,
+    Error, EventStream, Group, Lab, Lease, Outcome, Pending, Policy, Rows, Since, Space, SpaceConfig,
+    SpaceSettings, State, Template, Tuple, Value,
 };
 use quintet_conformance::field::Fields;
 use quintet_conformance::rust_fields::{self, CannotSay};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, Write};
 use std::time::Duration;
 
@@ -117,9 +117,9 @@ impl Clients {
             }
             "commit" | "abort" => self.end_group(words[2], words[3]),
             verb if verb.starts_with("group_") => self.in_group(verb, words[3], words[4], words[5]),
-            "create_space" | "use_space" | "remove_space" => {
-                self.named(client, words[2], words.get(4).copied())
-            }
+            "create_kept_space" => self.create_kept(client, words[4]),
+            "grant_space" | "revoke_space" => self.allow(client, words[2], words[4]),
+            verb if verb.ends_with("_space") => self.named(client, verb, words.get(4).copied()),
             "begin" => self.begin(step, client, &words[3..]),
             verb => self.call(step, client, verb, words[3], &words[4..]),
         }
@@ -194,6 +194,34 @@ impl Clients {
                 self.used.insert(client.to_owned(), lab.named_space(name)?);
             }
             _ => lab.remove_space(name)?,
+        }
+        Ok("done".to_owned())
+    }
+
+    /// Of a space that machines of a cluster keep: its name, its policy, and the machines that it is for, if it is not for all.
+    fn create_kept(&mut self, client: &str, token: &str) -> Said {
+        let lab = &self.labs[client];
+        let words = texts(token)?;
+        let [name, policy, machines @ ..] = &words[..] else {
+            return Err(Refusal::Cannot("a space has a name and a policy".to_owned()));
+        };
+        let policy: Policy = policy.parse().map_err(Refusal::Cannot)?;
+        let allow = (!machines.is_empty()).then(|| lab.rights_of(machines, policy)).transpose()?;
+        let settings = SpaceSettings { policy, allow, ..SpaceSettings::default() };
+        self.used.insert(client.to_owned(), lab.create_space(name, &settings)?);
+        Ok("done".to_owned())
+    }
+
+    /// Its name, and the machines that may use it from now on, or may no more.
+    fn allow(&self, client: &str, verb: &str, token: &str) -> Said {
+        let lab = &self.labs[client];
+        let words = texts(token)?;
+        let (name, machines) =
+            words.split_first().ok_or_else(|| Refusal::Cannot("a space has a name".to_owned()))?;
+        let (named, nobody) = (lab.rights_of(machines, Policy::Logged)?.identities, BTreeSet::new());
+        match verb {
+            "grant_space" => lab.allow_space(name, &named, &nobody)?,
+            _ => lab.allow_space(name, &nobody, &named)?,
         }
         Ok("done".to_owned())
     }
@@ -375,6 +403,16 @@ fn tuples(tokens: &[&str]) -> Result<Vec<Tuple>, Refusal> {
             Ok(Tuple::new(values.into_iter().collect::<Result<_, _>>()?)?)
         })
         .collect()
+}
+
+/// The fields of a tuple that has texts alone.
+fn texts(token: &str) -> Result<Vec<String>, Refusal> {
+    let tuple = tuples(&[token])?.remove(0);
+    let text = |value: &Value| match value {
+        Value::Text(text) => Ok(text.to_string()),
+        _ => Err(Refusal::Cannot("these are texts".to_owned())),
+    };
+    tuple.values().iter().map(text).collect()
 }
 
 fn template(token: &str) -> Result<Template, Refusal> {

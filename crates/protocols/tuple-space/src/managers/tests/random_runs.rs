@@ -217,7 +217,7 @@ impl Run {
             }
         };
         let token = self.network.ask(client, &request);
-        (Act::Query { of: vec![Pattern { signature, key: Some(key) }], purpose, found: None }, token)
+        (Act::Query { of: vec![Pattern::keyed((signature, key))], purpose, found: None }, token)
     }
 
     /// Ends a client's group, with what it puts.
@@ -248,7 +248,7 @@ impl Run {
             _ => (Purpose::Take, Request::Take { wait, lease: None, template: &template }),
         };
         let token = self.network.ask(client, &request);
-        (Act::Query { of: vec![Pattern { signature, key }], purpose, found: None }, token)
+        (Act::Query { of: vec![Pattern { key, ..Pattern::of(signature) }], purpose, found: None }, token)
     }
 
     /// Of one to three signatures or keys, wherever they belong.
@@ -256,7 +256,8 @@ impl Run {
         let of: Vec<Pattern> = (0..=self.draw(3))
             .map(|_| {
                 let (signature, key) = self.partition();
-                Pattern { signature, key: (!self.leaves_key_out || self.draw(8) > 0).then_some(key) }
+                let key = (!self.leaves_key_out || self.draw(8) > 0).then_some(key);
+                Pattern { key, ..Pattern::of(signature) }
             })
             .collect();
         let templates: Vec<Template> = of.iter().map(|of| asking(of.signature, of.key)).collect();
@@ -276,7 +277,7 @@ impl Run {
         let template = asking(signature, Some(key));
         let replace = Request::Replace { wait, template: &template, tuples: &tuples, expiries: &[] };
         let token = self.network.ask(client, &replace);
-        (Act::Replace { of: Pattern { signature, key: Some(key) }, found: None, puts }, token)
+        (Act::Replace { of: Pattern::keyed((signature, key)), found: None, puts }, token)
     }
 
     fn wait(&mut self) -> Wait {

@@ -29,6 +29,20 @@ def test_what_a_killed_process_has_put_is_there(tmp_path):
             assert lab.space.take_if("row", int) is None
 
 
+def test_who_asks_nothing_until_the_server_has_forgotten_him_goes_on(tmp_path, monkeypatch):
+    monkeypatch.setenv("QUINTET_LINK_RESUME_WINDOW_MS", "50")
+    address, log = tmp_path / "space", tmp_path / "log"
+    with quintet.serve(address, log_dir=log) as server:
+        idle = quintet.connect(server.address)
+        idle.space.out("row", 1)
+    with quintet.serve(address, log_dir=log) as server, quintet.connect(server.address) as other, idle:
+        while len(list(other.space.clients())) > 1:
+            pass
+        assert idle.space.take("row", int) == ("row", 1)
+        idle.space.out("row", 2)
+        assert other.space.take("row", int) == ("row", 2)
+
+
 def test_a_log_that_is_none_is_named_and_left_as_it_is(tmp_path):
     (tmp_path / "log").mkdir()
     file = tmp_path / "log" / "space.log"

@@ -37,7 +37,7 @@
 //! | `link_config.rs`, `packing.rs` | [`LinkConfig`]: how a process uses its links; [`Packing`]: whether long data go packed |
 //! | `trace.rs`, `histograms.rs` | this process's part of its job's trace; how long its operations take |
 //! | `events.rs` | what a server sees that no client does |
-//! | `heartbeat.rs` | keeps leases alive while the program computes |
+//! | `heartbeat.rs` | keeps leases alive, and the link, while the program computes |
 //! | `life.rs` | what is particular to this life of a process |
 //! | `error.rs`, `cause.rs` | [`Error`]; its [`Cause`] |
 #![forbid(unsafe_code)]

@@ -95,6 +95,9 @@ impl Pending {
         let slot = send(&lab.shared, space, request, |writer| calls.begin(writer))?;
         let mut pending = Pending::of_slot(lab, space, slot);
         (pending.renewal, pending.newer) = (renewal, newer(request));
+        if !calls.is_watched() {
+            lab.shared.heartbeat.begun();
+        }
         Ok(pending)
     }
 

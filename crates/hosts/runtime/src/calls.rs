@@ -18,6 +18,7 @@
 mod also;
 mod beside;
 mod event_loop;
+mod keeping;
 mod looking;
 mod redialling;
 #[cfg(test)]
@@ -33,6 +34,7 @@ use crate::services::RunningServices;
 use crate::slots::{Answer, Callback, Slots};
 use crate::watch::Watch;
 use crate::write_behind::{Next, WriteBehind};
+pub use keeping::Kept;
 use quintet_clock::LiveClock;
 use quintet_contract::{Address, Port, SendError, Span, Time, Token};
 use quintet_errors::Code;

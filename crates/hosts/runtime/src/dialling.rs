@@ -8,6 +8,8 @@
 //!                                 nobody there, no answer in time, or of no use: a longer pause; at the end of the window it is given up
 //! ```
 //!
+//! A window is there for those who wait. Where nobody does, and whoever asks later finds all as it was, it begins when somebody asks; at its end the tries rest until then.
+//!
 //! Where one service is at several places (replicas of which one leads), a try that comes to nothing is followed by one at the next place, and so is a link that ended before
 //! anybody said that the calls go on over it. Their window is one, from the cut until the calls go on.
 //!
@@ -82,6 +84,8 @@ pub(crate) struct Dialling {
 enum State {
     /// There is a link, or it is not made again.
     Idle,
+    /// Nobody waits for a link, and tries enough were in vain. How the last one ended.
+    Resting(DownCause),
     /// Until the next try.
     Waiting { at: Time, tries: Tries },
     Dialling {
@@ -113,6 +117,8 @@ pub(crate) struct Tries {
     until: Time,
     /// How the link ended.
     cause: DownCause,
+    /// Nobody waited so far: the window begins when somebody does.
+    is_unasked: bool,
 }
 
 impl Dialling {
@@ -177,7 +183,14 @@ impl Dialling {
             self.pause = Span::ZERO;
         }
         let until = now + self.window.into();
-        self.wait(Tries { until, cause }, now);
+        self.wait(Tries { until, cause, is_unasked: false }, now);
+    }
+
+    /// Tries again, though nobody waits, if tries rest.
+    pub(crate) fn try_again(&mut self, now: Time) {
+        if let State::Resting(cause) = self.state {
+            self.cut(cause, now);
+        }
     }
 
     /// Waits for the next try, at the next place. The pause is a round's: it grows when the first place is tried again.
@@ -204,27 +217,55 @@ impl Dialling {
 
     /// Whether a link is being made.
     pub(crate) fn is_under_way(&self) -> bool {
-        !matches!(self.state, State::Idle)
+        !matches!(self.state, State::Idle | State::Resting(_))
     }
 
     /// When there is something to do although nothing calls.
     pub(crate) fn deadline(&self) -> Option<Time> {
         match &self.state {
-            State::Idle => None,
+            State::Idle | State::Resting(_) => None,
             State::Waiting { at, .. } => Some(*at),
             State::Dialling { until, .. } => Some(*until),
         }
     }
 
-    /// Goes on. The link if it is there.
-    pub(crate) fn advance(&mut self, engine: &mut Engine, poller: &Poller, now: Time) -> Option<Made> {
-        let tries = match &self.state {
-            State::Idle => return None,
-            State::Waiting { at, .. } if *at > now => return None,
-            State::Waiting { tries, .. } | State::Dialling { tries, .. } => *tries,
-        };
+    /// How soon to look how it goes on, where nobody waits at the descriptors; none: nothing is tried.
+    pub(crate) fn next_look(&self, now: Time) -> Option<Span> {
+        match &self.state {
+            State::Idle | State::Resting(_) => None,
+            State::Waiting { at, .. } => Some(at.since(now)),
+            State::Dialling { until, .. } => Some(until.since(now).min(FIRST_PAUSE)),
+        }
+    }
+
+    /// How the tries go on, if there are any: from now on for as long as whoever waits by now may.
+    fn tries(&mut self, engine: &mut Engine, now: Time) -> Option<Tries> {
+        if matches!(self.state, State::Idle) {
+            return None;
+        }
         if self.is_of_several() {
             engine.depend_on_another(self.peer());
+        }
+        let is_unasked = engine.is_missed_by_nobody(self.peer());
+        if !is_unasked {
+            self.try_again(now);
+        }
+        let until = now + self.window.into();
+        let (State::Waiting { tries, .. } | State::Dialling { tries, .. }) = &mut self.state else {
+            return None;
+        };
+        if tries.is_unasked && !is_unasked {
+            tries.until = until;
+        }
+        tries.is_unasked = is_unasked;
+        Some(*tries)
+    }
+
+    /// Goes on. The link if it is there.
+    pub(crate) fn advance(&mut self, engine: &mut Engine, poller: &Poller, now: Time) -> Option<Made> {
+        let tries = self.tries(engine, now)?;
+        if matches!(self.state, State::Waiting { at, .. } if at > now) {
+            return None;
         }
         if engine.is_linked(self.peer()) {
             self.give_way(poller);
@@ -232,8 +273,7 @@ impl Dialling {
         }
         // What a forked process says would be taken for its parent's words.
         if now >= tries.until || poller.is_inherited() {
-            self.state = State::Idle;
-            engine.give_up(self.peer(), tries.cause);
+            self.give_up(tries, engine, poller);
             return None;
         }
         if matches!(self.state, State::Dialling { until, .. } if until <= now) {
@@ -259,6 +299,15 @@ impl Dialling {
             }
         }
         None
+    }
+
+    /// The window is over.
+    fn give_up(&mut self, tries: Tries, engine: &mut Engine, poller: &Poller) {
+        self.give_way(poller);
+        match tries.is_unasked {
+            true => self.state = State::Resting(tries.cause),
+            false => engine.give_up(self.peer(), tries.cause),
+        }
     }
 
     /// Tells what the try shows of the peer: once that it does not let this node in, and that nobody listens there.
@@ -288,7 +337,7 @@ impl Dialling {
                 poller.forget(dialer.fd());
                 dialer
             }
-            State::Idle | State::Waiting { .. } => dial(&self.places[self.at].1)?,
+            State::Idle | State::Resting(_) | State::Waiting { .. } => dial(&self.places[self.at].1)?,
         };
         if let Some(end) = dialer.finish()? {
             return Ok(Tried::Linked(end));

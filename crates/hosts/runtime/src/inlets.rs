@@ -279,6 +279,16 @@ impl Inlets {
         self.listening.deadline().into_iter().chain(self.naming_deadline()).chain(dialling).min()
     }
 
+    /// Tries again to reach those for whom tries rest, though nobody waits.
+    pub(crate) fn try_again(&mut self, now: Time) {
+        self.dialling.iter_mut().for_each(|dialling| dialling.try_again(now));
+    }
+
+    /// How soon to look how it goes on with the links that are being made, where nobody waits at the descriptors; none: none is.
+    pub(crate) fn next_look(&self, now: Time) -> Option<Duration> {
+        self.dialling.iter().filter_map(|dialling| dialling.next_look(now)).min().map(Duration::from)
+    }
+
     fn go_on_dialling(&mut self, engine: &mut Engine, now: Time) {
         if engine.is_closed() {
             self.dialling.clear();

@@ -59,7 +59,7 @@ mod watch;
 mod watching;
 mod write_behind;
 
-pub use calls::{CallError, Calls, Pending};
+pub use calls::{CallError, Calls, Kept, Pending};
 pub use dialling::{Elsewhere, PlacesNow, Redial};
 pub use event::{Event, EventSink};
 pub use histograms::Histograms;

@@ -166,6 +166,18 @@ impl Slots {
         }
     }
 
+    /// Whether a request is unanswered, or its answer uncollected.
+    pub(crate) fn has_open(&self) -> bool {
+        !self.earlier.is_empty() || self.ended < self.issued
+    }
+
+    /// Whether a request is unanswered. O(open ones).
+    pub(crate) fn has_unanswered(&self) -> bool {
+        let is_open = |slot: &Slot| matches!(slot, Slot::Open(_));
+        let mut recent = self.ended + 1..=self.issued;
+        self.earlier.values().any(is_open) || recent.any(|token| is_open(&self.recent[self.position(token)]))
+    }
+
     /// The requests without an answer, oldest first.
     pub(crate) fn unanswered(&self) -> Vec<Token> {
         let is_open = |slot: &Slot| matches!(slot, Slot::Open(_));
@@ -270,6 +282,12 @@ impl Slots {
     /// Callbacks of slots that were filled.
     pub(crate) fn due(&mut self) -> Vec<Callback> {
         std::mem::take(&mut self.due)
+    }
+
+    /// Some of them are to be called by somebody else.
+    pub(crate) fn put_back(&mut self, due: Vec<Callback>) {
+        let newer = std::mem::replace(&mut self.due, due);
+        self.due.extend(newer);
     }
 
     /// A thread that still waits, to take over the polling of the link. O(open requests).

@@ -152,7 +152,10 @@ impl<P: Protocol, R: Requests> Resumed<P, R> {
         frame: Frame<'_>,
         out: &mut dyn Outbox,
     ) {
-        let reply = match (Word::decode_all(frame.body), up) {
+        let word = Word::decode_all(frame.body);
+        // Whom nobody knows any more may introduce himself next.
+        let may_go_on = matches!(word, Ok(Word::Resume(_)));
+        let reply = match (word, up) {
             (Ok(Word::Introduce(id)), Some(up)) => self.introduce(now, from, id, &up, out),
             (Ok(Word::Resume(id)), Some(up)) => self.resume(from, id, &up),
             (Ok(Word::Received(tokens)), None) => {
@@ -161,7 +164,7 @@ impl<P: Protocol, R: Requests> Resumed<P, R> {
             }
             _ => Reply::Unknown,
         };
-        if let (Some(up), Reply::Unknown) = (up, reply) {
+        if let (Some(up), Reply::Unknown, false) = (up, reply, may_go_on) {
             self.links.insert(from, Link::Plain);
             self.give(now, Input::Peer(from, &up), out);
         }

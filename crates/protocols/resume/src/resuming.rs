@@ -3,9 +3,12 @@
 //! ```text
 //!            up                 resumes              the link ends            up              resumes        all is sent again
 //!   fresh  -------> introduced ---------> connected ---------------> away --------> returning ---------> resending --------> connected
-//!            says who  |                               nothing goes                says who     |
-//!            it is     | does not, or                                              it is        | unknown there
-//!                      | another answer first                                                   v
+//!            says who  |                  |      ^     nothing goes      says who  |    |                 ^
+//!            it is     |          was     |      | still known           it is     |    | unknown there,  | resumes
+//!                      | does     quiet   v      |                                 |    | nothing is      |
+//!                      | not, or          asking +                                 |    | under way       |
+//!                      | another answer first                        unknown there |    +----> anew ------+
+//!                      |                                                           v            | does not
 //!                      +---------------------------------------------> plain: as if this layer were not there
 //! ```
 //!
@@ -14,27 +17,35 @@
 //! of a wait, the return of a tuple) is sent again until something that was sent after it is answered, for by then it has arrived.
 //!
 //! A server that does not know of such clients says so, or answers something else first: then nothing is kept. Nobody waits for its reply.
+//!
+//! **A client that was quiet for long is forgotten where its server ended meanwhile, and may not have noticed.** What it then sends over the link that was would be lost, and
+//! nobody could say whether it had its effect. So it asks first whether it is still known, once nothing says that it was within the last half of the time for which the server waits
+//! for it. If it is known no more, and nothing of it is under way, it introduces itself anew: nothing of its is lost but what it had at the service, as a lease, whose use says so.
 
 mod outbox;
 mod retained;
 #[cfg(test)]
 mod tests;
+mod vouched;
 
 use crate::codec::{ClientId, Reply, Word};
 use crate::requests::Requests;
 use core::marker::PhantomData;
 use outbox::Retaining;
 use quintet_contract::{
-    Address, DownCause, Frame, Input, Meter, Outbox, PeerChange, Protocol, SendError, Time, Token,
+    Address, DownCause, Frame, Input, Meter, Outbox, PeerChange, Protocol, SendError, Span, Time, Token,
 };
 use quintet_wire::registry::CALLS_GO_ON;
 use quintet_wire::{Decode, send};
 use retained::Retained;
+use vouched::Vouched;
 
 /// Under which it says who it is. No caller has so many requests that his tokens come near.
 const WHO: Token = Token(u64::MAX);
 /// Under which it says what it has.
 const HAS: Token = Token(u64::MAX - 1);
+/// Under which it asks whether it is still known.
+const STILL: Token = Token(u64::MAX - 2);
 
 /// A client that comes back, under the protocol `P`, which asks a service. What it promises stands at the head of this module's file.
 #[derive(Debug)]
@@ -46,6 +57,9 @@ pub struct Resuming<P, R> {
     service: Address,
     inner: P,
     state: State,
+    /// When it was said last who it is.
+    said: Time,
+    vouched: Vouched,
     retained: Retained,
     requests: PhantomData<fn() -> R>,
 }
@@ -58,10 +72,14 @@ enum State {
     Introduced,
     /// It knows this client.
     Connected,
+    /// It may have forgotten this client, and was to be asked; whether that was sent.
+    Asking(bool),
     /// No link leads to it.
     Away,
     /// One does again, and it was to be told who this is; whether that was sent.
     Returning(bool),
+    /// It does not know this client any more, of which nothing is under way, and was to be told who it is as at first; whether that was sent.
+    Anew(bool),
     /// Everything before this is sent again.
     Resending(u64),
     /// It does not know this client, or is gone.
@@ -85,7 +103,8 @@ impl<P: Protocol, R: Requests> Resuming<P, R> {
     #[must_use]
     pub fn new(id: Option<ClientId>, callers: Address, service: Address, inner: P) -> Resuming<P, R> {
         let state = if id.is_some() { State::Fresh } else { State::Plain };
-        Resuming { id, callers, service, inner, state, retained: Retained::default(), requests: PhantomData }
+        let (said, vouched, retained) = (Time::ZERO, Vouched::NOT_YET, Retained::default());
+        Resuming { id, callers, service, inner, state, said, vouched, retained, requests: PhantomData }
     }
 
     /// The protocol above.
@@ -94,8 +113,30 @@ impl<P: Protocol, R: Requests> Resuming<P, R> {
     }
 
     fn give(&mut self, now: Time, input: Input<'_>, out: &mut dyn Outbox) {
-        let Resuming { service, inner, state, retained, .. } = self;
-        inner.handle(now, input, &mut Retaining::<R>::new((*service, *state), retained, out));
+        let Resuming { service, inner, state, vouched, retained, .. } = self;
+        let is_in_doubt = *state == State::Connected && vouched.is_in_doubt(now);
+        let state_now = if is_in_doubt { State::Asking(false) } else { *state };
+        let mut retaining = Retaining::<R>::new((*service, state_now), now, retained, out);
+        inner.handle(now, input, &mut retaining);
+        if is_in_doubt && retaining.has_refused() {
+            self.state = State::Asking(false);
+            self.ask_whether_known(out);
+        }
+    }
+
+    fn ask_whether_known(&mut self, out: &mut dyn Outbox) {
+        if self.state == State::Asking(false) {
+            let is_asked = send(out, self.service, R::WORD, STILL, &Word::Received(Vec::new())).is_ok();
+            self.state = State::Asking(is_asked);
+        }
+    }
+
+    /// It is still known. What waits goes now, however long the reply took: else it might never go over a link that is slower than the server is patient.
+    fn confirm(&mut self, now: Time, out: &mut dyn Outbox) {
+        self.vouched.replied(now);
+        self.state = State::Connected;
+        self.give(now, Input::Writable(self.service), out);
+        self.say_what_it_has(out);
     }
 
     /// A link to the service is there.
@@ -103,22 +144,28 @@ impl<P: Protocol, R: Requests> Resuming<P, R> {
         match (self.state, self.id) {
             (State::Fresh, Some(id)) => {
                 let is_said = send(out, self.service, R::WORD, WHO, &Word::Introduce(id)).is_ok();
-                self.state = if is_said { State::Introduced } else { State::Plain };
+                (self.state, self.said) = (if is_said { State::Introduced } else { State::Plain }, now);
                 self.give(now, Input::Peer(self.service, change), out);
             }
-            (State::Away | State::Returning(_) | State::Resending(_), Some(_)) => {
+            (
+                State::Away | State::Asking(_) | State::Returning(_) | State::Anew(_) | State::Resending(_),
+                Some(_),
+            ) => {
                 self.state = State::Returning(false);
-                self.say_who(out);
+                self.say_who(now, out);
             }
             _ => self.give(now, Input::Peer(self.service, change), out),
         }
     }
 
-    fn say_who(&mut self, out: &mut dyn Outbox) {
-        if let (State::Returning(false), Some(id)) = (self.state, self.id) {
-            let is_said = send(out, self.service, R::WORD, WHO, &Word::Resume(id)).is_ok();
-            self.state = State::Returning(is_said);
-        }
+    fn say_who(&mut self, now: Time, out: &mut dyn Outbox) {
+        let (word, state): (_, fn(bool) -> State) = match (self.state, self.id) {
+            (State::Returning(false), Some(id)) => (Word::Resume(id), State::Returning),
+            (State::Anew(false), Some(id)) => (Word::Introduce(id), State::Anew),
+            _ => return,
+        };
+        let is_said = send(out, self.service, R::WORD, WHO, &word).is_ok();
+        (self.state, self.said) = (state(is_said), now);
     }
 
     /// The link to the service is gone.
@@ -149,8 +196,11 @@ impl<P: Protocol, R: Requests> Resuming<P, R> {
 
     fn frame(&mut self, now: Time, frame: Frame<'_>, out: &mut dyn Outbox) {
         match (self.state, frame.token) {
-            (State::Introduced | State::Returning(_), WHO) => return self.hear(now, frame, out),
+            (State::Introduced | State::Returning(_) | State::Anew(_), WHO) => {
+                return self.hear(now, frame, out);
+            }
             (State::Plain, WHO) => return,
+            (State::Asking(_), STILL) => return self.confirm(now, out),
             (_, HAS) => return self.retained.noted(),
             // Whoever answers this first does not know of words.
             (State::Introduced, _) => self.be_plain(),
@@ -159,7 +209,8 @@ impl<P: Protocol, R: Requests> Resuming<P, R> {
         if self.state == State::Plain {
             return self.give(now, Input::Frame(self.service, frame), out);
         }
-        if self.retained.answered(&frame) {
+        if let Some(sent) = self.retained.answered(&frame) {
+            self.vouched.replied(sent);
             self.give(now, Input::Frame(self.service, frame), out);
             self.say_what_it_has(out);
         }
@@ -169,19 +220,34 @@ impl<P: Protocol, R: Requests> Resuming<P, R> {
     fn hear(&mut self, now: Time, frame: Frame<'_>, out: &mut dyn Outbox) {
         let reply = if frame.kind == R::REPLY { Reply::decode_all(frame.body).ok() } else { None };
         match (self.state, reply) {
-            (State::Introduced, Some(Reply::Resumes(_))) => {
+            (State::Introduced, Some(Reply::Resumes(window))) => {
                 self.state = State::Connected;
-                // Where nobody listens, nobody is to be told.
-                let _ = out.send(self.callers, CALLS_GO_ON, Token(0), &[]);
+                self.be_known(window, out);
             }
             (State::Introduced, _) => self.be_plain(),
-            (_, Some(Reply::Resumes(_))) => {
+            (_, Some(Reply::Resumes(window))) => {
                 self.state = State::Resending(0);
-                let _ = out.send(self.callers, CALLS_GO_ON, Token(0), &[]);
+                self.be_known(window, out);
                 self.resend(now, out);
+            }
+            (State::Returning(_), Some(Reply::Unknown)) if self.retained.is_empty() => {
+                self.retained = Retained::default();
+                self.state = State::Anew(false);
+                self.say_who(now, out);
+            }
+            (State::Anew(_), _) => {
+                self.be_plain();
+                self.give(now, Input::Writable(self.service), out);
             }
             _ => self.lose(now, DownCause::Died, out),
         }
+    }
+
+    /// The service knows this client, and waits for it for so long.
+    fn be_known(&mut self, window: Span, out: &mut dyn Outbox) {
+        self.vouched = Vouched::for_window(window, self.said);
+        // Where nobody listens, nobody is to be told.
+        let _ = out.send(self.callers, CALLS_GO_ON, Token(0), &[]);
     }
 
     /// Sends again what is unanswered, as far as the link takes it.
@@ -213,7 +279,8 @@ impl<P: Protocol, R: Requests> Resuming<P, R> {
 
     fn writable(&mut self, now: Time, out: &mut dyn Outbox) {
         match self.state {
-            State::Returning(_) => self.say_who(out),
+            State::Asking(_) => self.ask_whether_known(out),
+            State::Returning(_) | State::Anew(_) => self.say_who(now, out),
             State::Resending(_) => self.resend(now, out),
             State::Away => {}
             _ => {
@@ -245,7 +312,10 @@ impl<P: Protocol, R: Requests> Protocol for Resuming<P, R> {
             }
             Input::Peer(peer, PeerChange::Down(cause)) if peer == self.service => self.down(now, *cause, out),
             Input::Writable(to) if to == self.service => self.writable(now, out),
-            input => self.give(now, input, out),
+            input => {
+                self.give(now, input, out);
+                self.say_what_it_has(out);
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 //! `serve --policy logged`: killed again and again, without room on its disk, with a log that is none.
 
 use crate::account::{kills_under_clients, number};
-use crate::tool::{LONG, quintet, result, text};
+use crate::tool::{LONG, quintet, result, start, text, wait_until};
 use quintet::{Code, Lab, LinkConfig, Space, SpaceAddress, template, tuple};
 use quintet_testbed::{Child, TempDir};
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
@@ -128,6 +128,29 @@ fn clients_of_a_server_that_ends_in_order_go_on_and_of_one_that_stays_away_are_t
     let _server = served(&socket, &log);
     lease.acknowledge(&[tuple!["y", 2i64]]).expect("the lease is still its holder's");
     assert_eq!(space.count(&template!["y", 2i64]).unwrap(), 1);
+}
+
+/// Its server is killed and started again, and waits for nobody any more when it asks again.
+#[test]
+fn who_asks_nothing_until_the_killed_server_has_forgotten_him_goes_on() {
+    let folder = TempDir::new().unwrap();
+    let (socket, log) = (folder.join("space"), folder.join("log"));
+    let serve = || {
+        let words = ["serve", "--listen", text(&socket), "--policy", "logged", "--log-dir", text(&log)];
+        let server = start(words, &[("QUINTET_LINK_RESUME_WINDOW_MS", "50")]);
+        server.output().wait_for("serving at", LONG).unwrap_or_else(|| panic!("{}", server.output().text()));
+        server
+    };
+    let mut server = serve();
+    let idle = connect(&socket);
+    for life in 0..3i64 {
+        idle.out(tuple!["item", life]).expect("it goes on");
+        server.kill().unwrap();
+        server = serve();
+        let other = connect(&socket);
+        wait_until(|| other.clients().count() == 1);
+        assert_eq!(number(&idle.take(&template!["item", ?i64]).expect("it goes on")), life);
+    }
 }
 
 #[test]

@@ -137,7 +137,11 @@ impl Lab {
             self.shared.calls.write_behind();
         }
         if let Some(redial) = redial {
+            let window = redial.window;
             self.shared.calls.redial_among(redial, elsewhere);
+            if self.shared.calls.is_redialled() {
+                self.shared.heartbeat.keep_link(window);
+            }
         }
     }
 }

@@ -8,6 +8,7 @@ mod event_loop;
 mod expiry;
 mod further;
 mod groups;
+mod idle;
 mod indexes;
 mod kernels;
 mod links;

@@ -15,6 +15,7 @@ const LEASE: Duration = Duration::from_secs(10);
 struct Group {
     folder: TempDir,
     addresses: Vec<LinkAddress>,
+    link: LinkConfig,
     servers: Vec<Option<Server>>,
     /// Each says who leads, as it knows.
     told: Vec<Receiver<Option<u8>>>,
@@ -33,9 +34,13 @@ fn free_ports() -> Vec<LinkAddress> {
 
 impl Group {
     fn start() -> Group {
+        Group::start_with(LinkConfig::default())
+    }
+
+    fn start_with(link: LinkConfig) -> Group {
         let folder = TempDir::new().expect("a temporary directory");
         let (servers, told) = (vec![None, None, None], Vec::new());
-        let mut group = Group { folder, addresses: free_ports(), servers, told };
+        let mut group = Group { folder, addresses: free_ports(), link, servers, told };
         for replica in 1..=3 {
             let (server, told) = group.serve(replica).expect("it starts");
             group.servers[usize::from(replica) - 1] = Some(server);
@@ -50,6 +55,7 @@ impl Group {
         let config = ServeConfig {
             // As a program has it that keys its hashes by chance.
             space: SpaceConfig { seed: replica.into(), ..SpaceConfig::default() },
+            link: self.link,
             log: Some(SpaceLog::new(self.folder.join(replica.to_string()))),
             replication: Some(Replication {
                 replica,
@@ -110,6 +116,28 @@ fn what_was_acknowledged_outlives_each_leader() {
         space.take_if(&template!["item", ?i64]).expect("it leads").expect("it is there");
     }
     assert_eq!(space.take_if(&template!["item", ?i64]).expect("it leads"), None);
+}
+
+/// Nobody waits for it at the next leader any more when it asks again.
+#[test]
+fn a_client_that_was_idle_through_a_failover_goes_on() {
+    let short = Duration::from_millis(50);
+    let link = LinkConfig { resume_window: short, silence_limit: short, ..LinkConfig::default() };
+    let mut group = Group::start_with(link);
+    let mut leader = group.leader(0);
+    let idle = group.connect().space();
+    for round in 0..3i64 {
+        idle.out(tuple!["item", round]).expect("it goes on");
+        let last = leader;
+        group.end(last);
+        let watcher = group.connect().space();
+        while watcher.clients().count() > 1 {
+            std::thread::yield_now();
+        }
+        assert_eq!(idle.take_if(&template!["item", ?i64]).expect("it goes on"), Some(tuple!["item", round]));
+        group.again(last);
+        leader = group.leader(usize::from(last) - 1);
+    }
 }
 
 /// Every call of one client, as leader after leader ends, is answered; each item is put once and taken once.

@@ -55,11 +55,16 @@ impl Calls {
         let now = engine.time_of_burst(self.clock);
         let token = open(engine.slots());
         engine.submit(now, port, token, request)?;
+        let lacks_link = engine.lacks_link();
         let due = if self.puts_off_writing(&engine, now, is_first) {
             self.hand_back(engine)
         } else {
             self.release(engine)
         };
+        if let (Some(watch), true) = (self.watch.get(), lacks_link) {
+            // Nothing comes that would have the event loop make the link.
+            watch.ring();
+        }
         due.into_iter().for_each(|callback| callback());
         Ok(Pending(token))
     }

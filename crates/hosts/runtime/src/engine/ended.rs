@@ -65,6 +65,22 @@ impl Engine {
         })
     }
 
+    /// Whether the link is missing without which no call is answered, and may be made again.
+    pub(crate) fn lacks_link(&self) -> bool {
+        let is_lacking = |on: Dependence| !self.is_linked(on.peer) && self.may_come_back(on.peer);
+        !self.is_closed && self.depends_on.is_some_and(is_lacking)
+    }
+
+    /// Whether another one is made where that link ends.
+    pub(crate) fn is_redialled(&self) -> bool {
+        !self.is_closed && self.depends_on.is_some_and(|on| self.may_come_back(on.peer))
+    }
+
+    /// Whether calls go on that were to be said to go on over the link that is there, and were not so far.
+    pub(crate) fn is_to_go_on(&self) -> bool {
+        self.ways.calls_go_on && !self.ways.went_on
+    }
+
     /// Whether another link is made to a peer whose link ended like this, by whoever dials it.
     fn comes_back(&self, peer: NodeId, cause: DownCause) -> bool {
         match self.depends_on.filter(|on| on.peer == peer) {
@@ -86,6 +102,18 @@ impl Engine {
         if let Some(slots) = &mut self.ways.slots {
             slots.fail_all(relay::loss(cause));
         }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn say_that_calls_go_on(&mut self) {
+        (self.ways.calls_go_on, self.ways.went_on) = (true, true);
+    }
+
+    /// Whether a peer may stay away for as long as it likes: calls go on whenever a link leads to it again, and none is under way.
+    pub(crate) fn is_missed_by_nobody(&self, peer: NodeId) -> bool {
+        let depends = self.depends_on.is_some_and(|on| on.peer == peer);
+        let slots = self.ways.slots.as_ref().filter(|_| depends && self.may_come_back(peer));
+        self.ways.calls_go_on && slots.is_some_and(|slots| !slots.has_unanswered())
     }
 
     /// A link to a node is not made, or not made again after it was cut like this.

@@ -26,7 +26,7 @@ use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
 const MAGIC: [u8; 4] = *b"RSMD";
 
 /// The number of what this layer does; that of the service is above it.
-const LAYER: u32 = 1;
+const LAYER: u32 = 2;
 
 impl<P: Snapshot, R: Requests> Snapshot for Resumed<P, R> {
     type Config = ResumedConfig<P::Config>;

@@ -259,6 +259,22 @@ fn nobody_comes_back_for_another_or_over_a_link_that_takes_less() {
 }
 
 #[test]
+fn whom_nobody_knows_any_more_may_introduce_himself_over_the_same_link() {
+    let mut served = served();
+    introduced(&mut served, 1, 7);
+    let first = served.clients.get(ClientId(7)).map(|client| client.place);
+    give(&mut served, 0, Input::Peer(at(1), &DIED));
+    give(&mut served, 100, Input::Wake);
+    give(&mut served, 101, Input::Peer(at(2), &up()));
+    for _ in 0..2 {
+        assert_eq!(say(&mut served, 2, &Word::Resume(ClientId(7))), Some(Reply::Unknown));
+    }
+    assert_eq!(say(&mut served, 2, &Word::Introduce(ClientId(7))), Some(Reply::Resumes(Span(100))));
+    assert_ne!(served.clients.get(ClientId(7)).map(|client| client.place), first, "it is another one");
+    assert_eq!(served.counts(), (1, 0, 0));
+}
+
+#[test]
 fn one_client_too_many_is_known_by_its_link() {
     let mut served = served();
     (1..=3).for_each(|node| introduced(&mut served, node, node.into()));

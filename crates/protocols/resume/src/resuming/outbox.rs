@@ -5,13 +5,17 @@ use crate::requests::Requests;
 use crate::resuming::retained::Retained;
 use core::marker::PhantomData;
 use quintet_contract::{
-    Address, Bytes, CELL_WORDS, Cell, Disconnect, Draft, Frame, Kind, Outbox, Seen, SendError, Stage, Token,
+    Address, Bytes, CELL_WORDS, Cell, Disconnect, Draft, Frame, Kind, Outbox, Seen, SendError, Stage, Time,
+    Token,
 };
 
 /// Lives for one `handle`.
 pub(super) struct Retaining<'a, R> {
     service: Address,
     state: State,
+    now: Time,
+    /// Whether a frame for the service found no room here.
+    has_refused: bool,
     retained: &'a mut Retained,
     out: &'a mut dyn Outbox,
     begun: Option<Draft>,
@@ -21,23 +25,40 @@ pub(super) struct Retaining<'a, R> {
 impl<'a, R: Requests> Retaining<'a, R> {
     pub(super) fn new(
         (service, state): (Address, State),
+        now: Time,
         retained: &'a mut Retained,
         out: &'a mut dyn Outbox,
     ) -> Retaining<'a, R> {
-        Retaining { service, state, retained, out, begun: None, requests: PhantomData }
+        Retaining {
+            service,
+            state,
+            now,
+            has_refused: false,
+            retained,
+            out,
+            begun: None,
+            requests: PhantomData,
+        }
+    }
+
+    pub(super) fn has_refused(&self) -> bool {
+        self.has_refused
     }
 
     /// Sends a frame to the service, and keeps it.
     fn ask(&mut self, frame: Frame<'_>) -> Result<(), SendError> {
         pass(self.service, frame, self.out).map_err(until_next_link)?;
-        self.retained.sent::<R>(&frame);
+        self.retained.sent::<R>(&frame, self.now);
         Ok(())
     }
 
     /// Whether a frame goes past this layer. What goes to the service finds no room while there is no link.
-    fn passes(&self, to: Address) -> Result<bool, SendError> {
+    fn passes(&mut self, to: Address) -> Result<bool, SendError> {
         match to == self.service {
-            true if !self.state.is_open() => Err(SendError::Full),
+            true if !self.state.is_open() => {
+                self.has_refused = true;
+                Err(SendError::Full)
+            }
             is_asked => Ok(!is_asked || !self.state.keeps()),
         }
     }

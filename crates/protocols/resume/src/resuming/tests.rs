@@ -87,8 +87,12 @@ fn pass_on(frame: Frame<'_>, out: &mut dyn Outbox) -> Result<(), SendError> {
 type Client = Resuming<Above, Words>;
 
 fn give(client: &mut Client, input: Input<'_>) -> Vec<OwnedFrame> {
+    give_at(client, 0, input)
+}
+
+fn give_at(client: &mut Client, now: u64, input: Input<'_>) -> Vec<OwnedFrame> {
     let mut effects = Effects::default();
-    client.handle(Time(0), input, &mut effects);
+    client.handle(Time(now), input, &mut effects);
     effects.frames().into_iter().filter(|(to, _)| *to == SERVICE).map(|(_, frame)| frame).collect()
 }
 
@@ -104,8 +108,12 @@ fn down(client: &mut Client, cause: DownCause) -> Vec<OwnedFrame> {
 }
 
 fn say(client: &mut Client, kind: Kind, token: u64, settled: u64) -> Vec<u64> {
+    tokens(&say_at(client, 0, kind, token, settled))
+}
+
+fn say_at(client: &mut Client, now: u64, kind: Kind, token: u64, settled: u64) -> Vec<OwnedFrame> {
     let body = settled.to_le_bytes();
-    tokens(&give(client, Input::Frame(CALLERS, Frame::new(kind, Token(token), &body))))
+    give_at(client, now, Input::Frame(CALLERS, Frame::new(kind, Token(token), &body)))
 }
 
 fn answer(client: &mut Client, token: u64) -> Vec<OwnedFrame> {
@@ -113,8 +121,12 @@ fn answer(client: &mut Client, token: u64) -> Vec<OwnedFrame> {
 }
 
 fn reply(client: &mut Client, token: Token, reply: Reply) -> Vec<u64> {
+    tokens(&reply_at(client, 0, token, reply))
+}
+
+fn reply_at(client: &mut Client, now: u64, token: Token, reply: Reply) -> Vec<OwnedFrame> {
     let body = encode_to_vec(&reply);
-    tokens(&give(client, Input::Frame(SERVICE, Frame::new(Words::REPLY, token, &body))))
+    give_at(client, now, Input::Frame(SERVICE, Frame::new(Words::REPLY, token, &body)))
 }
 
 fn tokens(frames: &[OwnedFrame]) -> Vec<u64> {
@@ -180,7 +192,7 @@ fn what_nobody_answers_is_sent_again_until_something_after_it_is_answered() {
     answer(&mut client, 2);
     down(&mut client, DownCause::Died);
     up(&mut client);
-    assert_eq!(reply(&mut client, WHO, RESUMES), [2], "the last was after it");
+    assert_eq!(reply(&mut client, WHO, RESUMES), [2, HAS.0], "the last was after it, and is to be noted");
 }
 
 #[test]
@@ -241,6 +253,104 @@ fn a_server_that_has_forgotten_it_or_that_is_silent_is_lost() {
         down(&mut client, cause);
         assert_eq!(client.inner().changes.last(), Some(&PeerChange::Down(cause)));
     }
+}
+
+#[test]
+fn who_was_quiet_for_long_asks_whether_it_is_known_before_anything_goes() {
+    let mut client = known();
+    assert_eq!(tokens(&say_at(&mut client, 4, ASK, 1, 1)), [1], "the reply was for half of a window");
+    answer(&mut client, 1);
+    assert_eq!(tokens(&say_at(&mut client, 8, ASK, 2, 1)), [2], "and so was the answer");
+    // Whatever comes says no more than that it was known when that was asked.
+    give_at(&mut client, 50, Input::Frame(SERVICE, Frame::new(ANSWER, Token(2), &[])));
+    let asked = say_at(&mut client, 50, ASK, 3, 1);
+    assert_eq!((word(&asked), asked[0].token), (Word::Received(Vec::new()), STILL));
+    assert!(say_at(&mut client, 51, ASK, 4, 1).is_empty(), "once");
+    assert_eq!(client.inner().refused, [3, 4].map(|token| (Token(token), SendError::Full)));
+    let room = client.inner().has_room;
+    assert!(reply_at(&mut client, 60, STILL, Reply::Noted).is_empty());
+    assert_eq!(client.inner().has_room, room + 1, "what waits goes, however long the reply took");
+    assert_eq!(tokens(&say_at(&mut client, 64, ASK, 3, 1)), [3]);
+    assert_eq!(word(&say_at(&mut client, 65, ASK, 4, 1)), Word::Received(Vec::new()));
+}
+
+/// One that was quiet for so long that its server, which ended meanwhile, has forgotten it; what it says when it is back there.
+fn forgotten(client: &mut Client) -> Vec<OwnedFrame> {
+    assert_eq!(word(&say_at(client, 50, ASK, 9, 9)), Word::Received(Vec::new()), "over a link that is none");
+    down(client, DownCause::Died);
+    assert_eq!(word(&give_at(client, 60, Input::Peer(SERVICE, &UP))), Word::Resume(ClientId(5)));
+    reply_at(client, 61, WHO, Reply::Unknown)
+}
+
+#[test]
+fn who_is_forgotten_and_has_nothing_under_way_introduces_itself_anew() {
+    let mut client = known();
+    say(&mut client, ASK, 1, 1);
+    answer(&mut client, 1);
+    assert_eq!(word(&forgotten(&mut client)), Word::Introduce(ClientId(5)));
+    assert!(say_at(&mut client, 62, ASK, 10, 9).is_empty(), "not before it is known");
+    assert!(reply_at(&mut client, 63, WHO, RESUMES).is_empty());
+    assert_eq!(client.inner().has_room, 1);
+    assert_eq!(tokens(&say_at(&mut client, 64, ASK, 9, 9)), [9]);
+    assert!(matches!(client.inner().changes[..], [PeerChange::Up { .. }]), "it has seen nothing");
+    // It is as any that is known.
+    down(&mut client, DownCause::Died);
+    up(&mut client);
+    assert_eq!(reply(&mut client, WHO, RESUMES), [9]);
+}
+
+#[test]
+fn a_link_that_ends_before_it_is_known_anew_changes_nothing() {
+    let mut client = known();
+    forgotten(&mut client);
+    for _ in 0..3 {
+        down(&mut client, DownCause::Died);
+        assert_eq!(word(&up(&mut client)), Word::Resume(ClientId(5)), "it may be known by now");
+        let said = reply_at(&mut client, 70, WHO, Reply::Unknown);
+        assert_eq!(word(&said), Word::Introduce(ClientId(5)));
+    }
+    assert!(reply(&mut client, WHO, RESUMES).is_empty());
+    assert_eq!(say(&mut client, ASK, 9, 9), [9]);
+}
+
+#[test]
+fn who_is_not_let_be_known_anew_is_known_by_its_link() {
+    let mut client = known();
+    forgotten(&mut client);
+    assert!(reply(&mut client, WHO, Reply::Unknown).is_empty());
+    assert_eq!((client.inner().has_room, say(&mut client, ASK, 9, 9)), (1, vec![9]));
+    down(&mut client, DownCause::Died);
+    assert_eq!(client.inner().changes.last(), Some(&PeerChange::Down(DownCause::Died)));
+}
+
+#[test]
+fn who_is_forgotten_with_something_under_way_is_lost() {
+    for kind in [ASK, TELL] {
+        let mut client = known();
+        say(&mut client, ASK, 1, 1);
+        answer(&mut client, 1);
+        say(&mut client, kind, 2, 1);
+        assert!(forgotten(&mut client).is_empty());
+        assert_eq!(client.inner().changes.last(), Some(&PeerChange::Down(DownCause::Died)), "{kind:?}");
+    }
+}
+
+#[test]
+fn what_nobody_answers_is_known_to_have_arrived_when_the_server_has_noted_it() {
+    let mut client = known();
+    say(&mut client, ASK, 1, 1);
+    assert_eq!(say(&mut client, TELL, 1, 1), [1], "the answer to come says it");
+    let said = answer(&mut client, 1);
+    assert_eq!((word(&said), said[0].token), (Word::Received(vec![Token(1)]), HAS));
+    assert_eq!(say(&mut client, TELL, 1, 1), [1], "one at a time");
+    reply(&mut client, HAS, Reply::Noted);
+    down(&mut client, DownCause::Died);
+    up(&mut client);
+    assert_eq!(tokens(&give(&mut client, Input::Writable(SERVICE))), [0; 0]);
+    let said = reply(&mut client, WHO, RESUMES);
+    assert_eq!(said, [1, HAS.0], "the second was said behind it");
+    reply(&mut client, HAS, Reply::Noted);
+    assert_eq!(word(&forgotten(&mut client)), Word::Introduce(ClientId(5)), "nothing is under way");
 }
 
 #[test]

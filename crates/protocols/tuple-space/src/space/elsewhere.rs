@@ -151,13 +151,20 @@ impl Space {
     /// Answers that a request had its effect: at once, or when what it has made leave has come.
     #[inline]
     pub(super) fn reply_done(&mut self, to: Address, token: Token, out: &mut dyn Outbox) {
-        match &mut self.elsewhere {
-            Some(elsewhere) if !elsewhere.begun.is_empty() && !seeded!(self.config, AnsweredBeforeItCame) => {
-                let tuples = core::mem::take(&mut elsewhere.begun);
-                elsewhere.leaving.push(Leaving { tuples, answer: Some((to, token)) });
-            }
-            _ => self.reply(to, DONE, token, out),
+        if seeded!(self.config, AnsweredBeforeItCame) || !self.leaves_for(to, token) {
+            self.reply(to, DONE, token, out);
         }
+    }
+
+    /// Has somebody answered when what has begun to leave is where it belongs; false if nothing has.
+    #[inline]
+    pub(crate) fn leaves_for(&mut self, to: Address, token: Token) -> bool {
+        let Some(elsewhere) = self.elsewhere.as_mut().filter(|elsewhere| !elsewhere.begun.is_empty()) else {
+            return false;
+        };
+        let tuples = core::mem::take(&mut elsewhere.begun);
+        elsewhere.leaving.push(Leaving { tuples, answer: Some((to, token)) });
+        true
     }
 
     /// What leaves now.

@@ -17,7 +17,7 @@ fn pauses(dialling: &mut Dialling, cuts: usize, lasted: Span) -> Vec<Span> {
     let mut now = Time::ZERO;
     (0..cuts)
         .map(|_| {
-            let tries = Tries { until: now + WINDOW.into(), cause: DownCause::Died };
+            let tries = Tries { until: now + WINDOW.into(), cause: DownCause::Died, is_unasked: false };
             dialling.made = Some((now, tries));
             let cut = now + lasted;
             dialling.cut(DownCause::Died, cut);
@@ -70,6 +70,56 @@ fn no_pause_is_longer_than_the_window() {
     let mut tried = dialling(1);
     tried.window = Duration::from_millis(20);
     assert!(pauses(&mut tried, 12, Span::ZERO).into_iter().all(|pause| pause <= Span::from_millis(20)));
+}
+
+/// Calls of an engine that go on with the next link to node 1, and what was asked of it.
+fn engine_of_calls_that_go_on() -> Engine {
+    let mut engine = Engine::new(NodeId(2), Some(Slots::default()), RunningServices::default());
+    engine.depend_on(NodeId(1), crate::engine::Redials::WhereCallsGoOn);
+    engine.say_that_calls_go_on();
+    engine
+}
+
+#[test]
+fn the_window_is_for_who_waits_and_begins_when_somebody_does() {
+    let (mut engine, poller) = (engine_of_calls_that_go_on(), Poller::new().expect("an epoll descriptor"));
+    let mut dialling = dialling(1);
+    dialling.cut(DownCause::Died, Time::ZERO);
+    let (window, mut now) = (Span::from(WINDOW), Time::ZERO);
+    let wait_out = |dialling: &mut Dialling, engine: &mut Engine, now: &mut Time| {
+        while let Some(at) = dialling.deadline() {
+            *now = at;
+            assert!(dialling.advance(engine, &poller, at).is_none(), "nobody is there");
+        }
+    };
+    wait_out(&mut dialling, &mut engine, &mut now);
+    assert_eq!((now, engine.is_redialled()), (Time::ZERO + window, true), "the tries rest");
+    // Whoever asks has all of it, also where he begins to wait in the midst of it.
+    dialling.try_again(now);
+    let asked = now + Span(window.0 / 2);
+    dialling.advance(&mut engine, &poller, asked);
+    let waits = engine.slots().open();
+    wait_out(&mut dialling, &mut engine, &mut now);
+    assert!(now >= asked + window && now <= asked + window + LONGEST_PAUSE, "{now}");
+    assert_eq!(engine.slots().take(waits), Some(Err(quintet_errors::Code::PeerDied)));
+    assert!(!engine.is_redialled(), "it is over for good");
+}
+
+#[test]
+fn tries_that_rest_begin_anew_when_somebody_asks() {
+    let (mut engine, poller) = (engine_of_calls_that_go_on(), Poller::new().expect("an epoll descriptor"));
+    let mut dialling = dialling(1);
+    dialling.cut(DownCause::Died, Time::ZERO);
+    let end = Time::ZERO + Span::from(WINDOW);
+    dialling.advance(&mut engine, &poller, end);
+    assert!(!dialling.is_under_way());
+    assert_eq!(dialling.next_look(end), None);
+    let later = end + Span::from_secs(1_000);
+    dialling.advance(&mut engine, &poller, later);
+    assert!(!dialling.is_under_way(), "nobody asks");
+    engine.slots().open();
+    dialling.advance(&mut engine, &poller, later);
+    assert!(dialling.next_look(later).is_some_and(|soon| soon <= LONGEST_PAUSE));
 }
 
 /// The system may refuse to watch what it lets be connected.

@@ -21,7 +21,7 @@ fn end(dialling: &mut Dialling, cause: DownCause, went_on: bool, now: Time) {
 fn until(dialling: &Dialling) -> Time {
     match &dialling.state {
         State::Waiting { tries, .. } | State::Dialling { tries, .. } => tries.until,
-        State::Idle => panic!("nothing is tried"),
+        State::Idle | State::Resting(_) => panic!("nothing is tried"),
     }
 }
 

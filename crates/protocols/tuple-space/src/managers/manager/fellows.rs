@@ -205,11 +205,13 @@ impl Manager {
         self.refuse_batches(out);
     }
 
-    /// Whoever waits for tuples to come to another manager: whether they did is not known.
+    /// Whoever waits for tuples to come to another manager: whether they did is not known. The other managers were told that the space is over.
     fn refuse_batches(&mut self, out: &mut dyn Outbox) {
         for batch in core::mem::take(&mut self.batches).into_values() {
             let (from, token) = batch.answer;
-            self.refuse_lost(from, token, out);
+            if self.fellow(from).is_none() {
+                self.refuse_lost(from, token, out);
+            }
         }
     }
 }

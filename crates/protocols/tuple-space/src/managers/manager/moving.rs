@@ -51,11 +51,12 @@ pub(super) enum Sent {
     Ring,
 }
 
-/// Tuples that are on their way, for whom somebody waits.
+/// Tuples that are on their way, for which somebody waits.
 #[derive(Debug)]
 pub(super) struct Batch {
     /// Transfers that are not answered.
     pub(super) left: usize,
+    /// Who waits: a client, or the manager that sent them here, from where they go on.
     pub(super) answer: (Address, Token),
 }
 
@@ -110,10 +111,18 @@ impl Manager {
         let Some(batch) = self.batches.get_mut(&number) else { return };
         batch.left -= 1;
         if batch.left == 0 {
-            let (to, token) = batch.answer;
+            let answer = batch.answer;
             self.batches.remove(&number);
-            self.spaces.unnamed_mut().reply(to, DONE, token, out);
+            self.tell_come(answer, out);
             self.retry_fences(out);
+        }
+    }
+
+    /// All is where it belongs for which somebody waits.
+    fn tell_come(&mut self, (to, token): (Address, Token), out: &mut dyn Outbox) {
+        match self.fellow(to) {
+            Some(manager) => self.acknowledge(manager, token, out),
+            None => self.spaces.unnamed_mut().reply(to, DONE, token, out),
         }
     }
 
@@ -223,7 +232,10 @@ impl Manager {
         self.spaces.unnamed_mut().pass_age(transfer.next_age);
         self.spaces.unnamed_mut().pass_event_number(transfer.number);
         self.spaces.unnamed_mut().adopt(now, &transfer.tuples, out);
-        self.acknowledge(from, frame.token, out);
+        // What moved again meanwhile goes on, and has come when it is there: whoever hears so may ask that manager next.
+        if !self.spaces.unnamed_mut().leaves_for(self.managers[usize::from(from)], frame.token) {
+            self.acknowledge(from, frame.token, out);
+        }
         if let Some((signature, kept)) = transfer.ends {
             if let Some(incoming) = self.incoming.get_mut(&signature) {
                 incoming.from.remove(&from);
@@ -291,7 +303,7 @@ impl Manager {
             }
             let Some((answer, number)) = answer.zip(batch) else { continue };
             if left == 0 {
-                self.spaces.unnamed_mut().reply(answer.0, DONE, answer.1, out);
+                self.tell_come(answer, out);
             } else {
                 self.last_batch = number;
                 self.batches.insert(number, Batch { left, answer });

@@ -1,6 +1,6 @@
 //! Keys that much is asked about, and the managers that they move to.
 
-use super::network::{Network, PERIOD};
+use super::network::{Network, PERIOD, is_manager};
 use super::rules::{network, out, spread};
 use crate::codec::MAX_MOVED_KEYS;
 use crate::{Answer, Request, Wait, template, tuple};
@@ -59,6 +59,43 @@ fn a_key_that_most_is_asked_about_moves_once_and_stays() {
         assert!(matches!(network.call(1, &all), Some(Answer::Tuple(..))), "gathered, from everywhere");
     }
     assert_eq!(network.call(1, &all), Some(Answer::NoMatch));
+}
+
+/// The result of a lease goes from the manager that has the lease to another, which has handed the key on when it comes there.
+#[test]
+fn a_result_that_goes_on_from_a_second_manager_is_acknowledged_when_the_third_has_it() {
+    let mut network = network(2);
+    spread(&mut network);
+    let key_at = |network: &mut Network, manager| {
+        (0..64i64).find(|key| network.manager_of(&tuple!["task", *key, 0i64], 1) == manager).expect("one")
+    };
+    let (task, result) = (key_at(&mut network, 2), key_at(&mut network, 1));
+    out(&mut network, tuple!["task", task, 0i64]);
+    let of_task = template!["task", task, ?i64];
+    let lease = Some(Span::from_secs(9));
+    let held = network.call(0, &Request::Take { wait: Wait::AtOnce, lease, template: &of_task });
+    let Some(Answer::Tuple(_, Some(held))) = held else { panic!("a lease, and not {held:?}") };
+    let tuples = [tuple!["task", result, 9i64]];
+    let acknowledge = Request::Ack { lease: held.lease, deadline: None, tuples: &tuples, expiries: &[] };
+    let acknowledged = network.ask(0, &acknowledge);
+    network.deliver_where(|from, to| !(is_manager(from) && is_manager(to)));
+    // It is on its way to the second one, which hands the key on to the first, of which nobody has told that it has anything to do, before it comes there.
+    network.heat(1, &tuples[0], 1);
+    for (from, to) in [(0, 1), (2, 1), (0, 2), (2, 0), (1, 2), (1, 0), (2, 1)] {
+        network.deliver_between(from, to);
+    }
+    assert_eq!(moved(&network), 1);
+    // All have heard that it has moved, and the result is on its way from there.
+    network.deliver_but_last(1, 0);
+    assert_eq!(network.take_answer(0, acknowledged), None, "nobody finds it so far");
+    let found = template!["task", result, 9i64];
+    let take = Request::Take { wait: Wait::AtOnce, lease: None, template: &found };
+    let early = network.ask(1, &take);
+    network.deliver_but_last(1, 0);
+    assert_eq!(network.take_answer(1, early), Some(Answer::NoMatch));
+    network.settle(&mut Random::new(1, 1));
+    assert_eq!(network.take_answer(0, acknowledged), Some(Answer::Done));
+    assert!(matches!(network.call(1, &take), Some(Answer::Tuple(..))), "from then on everybody does");
 }
 
 #[test]

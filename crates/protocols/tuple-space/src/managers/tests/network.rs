@@ -171,6 +171,21 @@ impl Network {
         }
     }
 
+    /// Delivers all there is between managers on this link.
+    pub(super) fn deliver_between(&mut self, from: usize, to: usize) {
+        self.deliver_where(|one, other| (one, other) == (manager_at(from), manager_at(to)));
+    }
+
+    /// Delivers all there is but the last frame between managers on this link.
+    pub(super) fn deliver_but_last(&mut self, from: usize, to: usize) {
+        let link = (manager_at(from), manager_at(to));
+        let held = self.links.get_mut(&link).and_then(VecDeque::pop_back);
+        self.deliver_where(|_, _| true);
+        let behind = self.links.entry(link).or_default();
+        assert!(behind.is_empty(), "a link keeps its order");
+        behind.extend(held);
+    }
+
     fn busy(&self) -> Vec<Link> {
         self.links.iter().filter(|(_, frames)| !frames.is_empty()).map(|(link, _)| *link).collect()
     }

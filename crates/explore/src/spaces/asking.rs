@@ -8,7 +8,10 @@ use quintet_contract::{Effects, Frame, NodeId, OwnedFrame, Span, Token};
 use quintet_linearizability::{Act, Partition, Pattern, Purpose};
 use quintet_stack::{SPACE, kind_name};
 use quintet_tuple_space::codec::CANCEL;
-use quintet_tuple_space::{self as space, Answer, Template, Tuple, Value, Wait, template, tuple};
+use quintet_tuple_space::{
+    self as space, Answer, SpaceNumber, SpaceSettings, SpacesRequest, Template, Tuple, Value, Wait, template,
+    tuple,
+};
 
 /// Requests of a client under way at most: what waits for a server that is down can be answered in so many orders that looking for one takes long.
 const AT_ONCE: usize = 2;
@@ -16,6 +19,10 @@ const AT_ONCE: usize = 2;
 const KEYS: u64 = 2;
 /// Tuples of a page at most.
 pub(super) const MOST_OF_A_PAGE: u64 = 3;
+/// So many more are the signatures of what lies in the named space than those of what lies in the other one.
+pub(super) const NAMED: u8 = 2;
+/// The number that the first named space gets.
+const FIRST_NAMED: SpaceNumber = SpaceNumber(1);
 /// The signature of what nobody puts.
 const OF_NOBODY: u8 = u8::MAX;
 /// Longer than any run.
@@ -73,7 +80,8 @@ fn stored(((signature, key), number): (Partition, u32)) -> Tuple {
 }
 
 pub(super) fn template(pattern: Pattern) -> Template {
-    match (pattern.signature, pattern.key) {
+    let signature = if pattern.signature == OF_NOBODY { OF_NOBODY } else { pattern.signature % NAMED };
+    match (signature, pattern.key) {
         (0, Some(key)) => template!["task", key, ?i64],
         (0, None) => template!["task", ?i64, ?i64],
         (OF_NOBODY, _) => template!["nobody puts this", ?i64],
@@ -98,10 +106,26 @@ pub(super) fn partition_of(tuple: &Tuple) -> Option<Partition> {
     }
 }
 
+/// In which space the tuples of this signature lie.
+pub(super) fn space_of(signature: u8) -> SpaceNumber {
+    if (NAMED..OF_NOBODY).contains(&signature) { FIRST_NAMED } else { SpaceNumber::UNNAMED }
+}
+
 /// The frame of a request.
 pub(super) fn frame(request: &space::Request<'_>, token: Token, settled: Token) -> OwnedFrame {
+    frame_in(SpaceNumber::UNNAMED, request, token, settled)
+}
+
+/// The same to a space that may have a name.
+pub(super) fn frame_in(
+    space: SpaceNumber,
+    request: &space::Request<'_>,
+    token: Token,
+    settled: Token,
+) -> OwnedFrame {
     let mut out = Effects::default();
-    request.send(&mut out, SPACE, token, settled).expect("an outbox without a limit");
+    let planned = request.planned().expect("it is small").to_space(space);
+    planned.send(&mut out, SPACE, token, settled).expect("an outbox without a limit");
     out.frames().pop().map(|(_, frame)| frame).expect("it was sent in the line before")
 }
 
@@ -157,9 +181,15 @@ impl Asking<'_> {
                 let (first, takes) = (self.pattern(), self.draw.chance(700_000));
                 self.select(first, if takes { Purpose::Take } else { Purpose::Read })
             }
+            Sort::Count if self.placement == Placement::Managers && self.token.0.is_multiple_of(2) => {
+                self.query_named()
+            }
             Sort::Count => self.count(),
             Sort::Cancel => self.give_up(),
             Sort::Within => self.within(),
+            Sort::Collect if self.placement == Placement::Managers && self.token.0.is_multiple_of(2) => {
+                self.move_all()
+            }
             Sort::Collect => self.collect(),
             Sort::Watch if self.placement != Placement::Managers => self.watch(),
             Sort::Watch => self.watch_part(),
@@ -285,6 +315,47 @@ impl Asking<'_> {
         let request = space::Request::Collect { takes, from: 0, below: None, most, template: &template(of) };
         let act = Act::Collect { of, takes, found: Vec::new(), is_all: false };
         self.asked(act, Waits::No, None, &request)
+    }
+
+    /// All that match go from one space into the other. It draws what a collection would draw.
+    fn move_all(&mut self) -> OwnedFrame {
+        let (here, leaves) = (self.pattern(), !self.draw.chance(400_000));
+        self.draw.below(MOST_OF_A_PAGE);
+        if !self.ledger.has_named {
+            return self.create();
+        }
+        let named = Pattern { signature: here.signature + NAMED, ..here };
+        let of = if leaves { [here, named] } else { [named, here] };
+        let (into, template) = (space_of(of[1].signature), &template(here));
+        let request = space::Request::CollectInto { takes: true, into, template };
+        self.asked_in(space_of(of[0].signature), Act::Move { of, count: None }, &request)
+    }
+
+    /// Takes or reads what has gone into the named space. It draws what a count would draw.
+    fn query_named(&mut self) -> OwnedFrame {
+        let here = self.pattern();
+        if !self.ledger.has_named {
+            return self.create();
+        }
+        let (named, wait) = (Pattern { signature: here.signature + NAMED, ..here }, Wait::AtOnce);
+        let (purpose, request) = match self.token.0.is_multiple_of(4) {
+            true => (Purpose::Read, space::Request::Read { wait, template: &template(named) }),
+            false => (Purpose::Take, space::Request::Take { wait, lease: None, template: &template(named) }),
+        };
+        self.asked_in(FIRST_NAMED, Act::Query { of: vec![named], purpose, found: None }, &request)
+    }
+
+    fn asked_in(&mut self, space: SpaceNumber, act: Act, request: &space::Request<'_>) -> OwnedFrame {
+        let (node, token, what) = (self.node, self.token, What::Act(act));
+        let settled = self.ledger.asked(Asked { node, token, what, waits: Waits::No, held: None });
+        frame_in(space, request, token, settled)
+    }
+
+    /// Makes the named space, or finds that it is there.
+    fn create(&mut self) -> OwnedFrame {
+        let name = "named".parse().expect("a name");
+        let create = SpacesRequest::Create(name, SpaceSettings::default());
+        self.asks(What::Create, Waits::No, None, &space::Request::Spaces(&create))
     }
 
     /// Goes on behind what it was told last, before its crash perhaps.

@@ -2139,9 +2139,9 @@ void quintet_collection_free(quintet_collection *collection);
 /**
  * Moves all tuples that match to the space `into` of the same lab, at one instant, all or none; `count` is how many. They are the youngest there, in their order.
  *
- * Fails with `QUINTET_SPACE_FULL` if there is no room for all of them now, `QUINTET_TOO_LARGE` if there never is, or if it is about more than 65536 tuples;
- * `QUINTET_NOT_ALLOWED` of the rights of either space; `QUINTET_BAD_VALUE` for what is no template, if both are one space, are of two labs, or the space without a name
- * is one of them and has several managers; `QUINTET_MALFORMED` of a server from before collections. Nothing is moved then.
+ * Fails with `QUINTET_SPACE_FULL` if there is no room for all of them now, `QUINTET_TOO_LARGE` if there never is, if it is about more than 65536 tuples, or if more
+ * than 64 MiB were to go between several managers of the space without a name; `QUINTET_NOT_ALLOWED` of the rights of either space; `QUINTET_BAD_VALUE` for what is no
+ * template, if both are one space, or are of two labs; `QUINTET_MALFORMED` of a server from before collections. Nothing is moved then.
  */
 quintet_status quintet_space_collect_into(quintet_space *space,
                                           quintet_space *into,

@@ -351,7 +351,8 @@ impl Space {
     /// Moves all tuples that match to another space of the same connection, at one instant, all or none; how many it was:
     /// `space.collect_into(lab.space("archive"), "order", int, "done")`. They are the youngest there, in their order.
     ///
-    /// Raises SpaceFull or TooLarge where there is no room for all of them, and nothing is moved; NotAllowed; BadValue.
+    /// Raises SpaceFull or TooLarge where there is no room for all of them, TooLarge also for more than 65536 tuples, or than 64 MiB between several managers of a
+    /// space; NotAllowed; BadValue. Nothing is moved then.
     #[pyo3(signature = (other, *template))]
     fn collect_into(
         &self,

@@ -53,7 +53,7 @@ def test_a_space_has_several_managers_of_one_process_or_of_several(tmp_path):
 
 
 def uses(address: str) -> None:
-    """What several managers do together, and what only a named space beside theirs does."""
+    """What several managers do together, also with a named space beside theirs, and what only that does."""
     with quintet.connect(address) as lab:
         space = lab.space
         space.begin().declare_key(1, "row", int).result(LONG_S)
@@ -66,8 +66,23 @@ def uses(address: str) -> None:
         assert (event.change, event.fields) == ("put", ("row", 20))
         with pytest.raises(quintet.BadValue, match="watch the tuples of one template"):
             next(space.watch(timeout=LONG_S))
-        with pytest.raises(quintet.BadValue, match="two named spaces"):
-            space.collect_into(lab.create_space("orders"), "row", int)
+        collected_into_each_other(space, lab.create_space("orders"))
+
+
+def collected_into_each_other(space: quintet.Space, orders: quintet.Space) -> None:
+    """Orders of two keys, wherever their managers are, at one instant each."""
+    assert space.collect_into(orders, "row", 20) == 1
+    space.begin().declare_key(1, "order", int, int).result(LONG_S)
+    space.out_many([("order", key, n) for n in range(3) for key in range(20)])
+    assert space.collect_into(orders, "order", 7, int) == 3
+    assert [orders.take("order", 7, int) for _ in range(3)] == [("order", 7, n) for n in range(3)]
+    assert space.copy_collect_into(orders, "order", int, int) == 57
+    assert (space.count("order", int, int), orders.count("order", int, int)) == (57, 57)
+    # Back to all managers.
+    space.begin().declare_key(1, "back", int, int).result(LONG_S)
+    orders.out_many([("back", key, n) for n in range(3) for key in range(20)])
+    assert orders.collect_into(space, "back", int, int) == 60
+    assert [space.take("back", 7, int) for _ in range(3)] == [("back", 7, n) for n in range(3)]
 
 
 @pytest.mark.parametrize("kind", ["tcp:", "tls:"])

@@ -1,7 +1,7 @@
 //! Spaces that outlive their server, and spaces that several managers have: under random schedules and faults, as [`system`](crate::system) explores
 //! protocols.
 //!
-//! Clients put, take, read, lease, replace, select and collect, form groups, watch, wait, and give up waiting, several requests at a time. In some runs tuples expire, and templates have ranges. Some clients crash, with all
+//! Clients put, take, read, lease, replace, select and collect, with several managers also into a named space and back, form groups, watch, wait, and give up waiting, several requests at a time. In some runs tuples expire, and templates have ranges. Some clients crash, with all
 //! that they have under way. Servers are killed, and what they had not synced is torn or lost; links end, and what was on them is gone; replicas are cut off
 //! from each other; managers pass signatures on to each other. Then all is left alone, everybody gives up waiting, the space is emptied, and it is looked whether one space that does one thing after the other
 //! could have answered all of it: linearizability, whose checker is `quintet-linearizability`. So nothing that was acknowledged is lost, and nothing is

@@ -79,6 +79,13 @@ pub enum Act {
         /// Whether no more matched.
         is_all: bool,
     },
+    /// Moves all that match to another signature, behind what is there; their keys stay, and their order.
+    Move {
+        /// Of which, and of which they are then: two patterns of one key.
+        of: [Pattern; 2],
+        /// How many it was; none: nobody was told.
+        count: Option<u64>,
+    },
     /// Takes, leases or replaces the oldest that one of several patterns matches, for a client that was gone before it was told which.
     Untold {
         /// The patterns.
@@ -184,6 +191,7 @@ impl Act {
             | Act::Return(_)
             | Act::Count(..)
             | Act::Collect { .. }
+            | Act::Move { .. }
             | Act::End { .. }
             | Act::Expire(_) => &[],
         }
@@ -203,6 +211,7 @@ impl Act {
     fn patterns(&self) -> &[Pattern] {
         match self {
             Act::Query { of, .. } | Act::Untold { of, .. } => of,
+            Act::Move { of, .. } => of,
             Act::Replace { of, .. } | Act::Count(of, _) | Act::Collect { of, .. } => {
                 core::slice::from_ref(of)
             }
@@ -273,6 +282,15 @@ impl Space {
         is_right.then(|| state.iter().filter(stays).copied().collect())
     }
 
+    /// The state after all that match have gone to another signature.
+    fn move_all(self, state: &[Stored], [of, into]: [Pattern; 2], count: Option<u64>) -> Option<Vec<Stored>> {
+        let (moved, mut next): (Vec<Stored>, Vec<Stored>) =
+            state.iter().copied().partition(|stored| of.matches(stored));
+        let puts = moved.iter().map(|stored| ((into.signature, stored.partition.1), stored.number));
+        self.put(&mut next, &puts.collect::<Vec<_>>());
+        count.is_none_or(|count| count == moved.len() as u64).then_some(next)
+    }
+
     /// The states after something was found of which nobody was told.
     fn find(
         self,
@@ -332,7 +350,7 @@ impl Object for Space {
 
     /// A put is not overtaken by what its client asks later.
     fn is_not_overtaken(&self, act: &Act) -> bool {
-        matches!(act, Act::Out(_) | Act::Commit { .. })
+        matches!(act, Act::Out(_) | Act::Commit { .. } | Act::Move { .. })
     }
 
     /// Signatures know nothing of each other, nor do keys of a signature for which every pattern names one.
@@ -409,6 +427,7 @@ impl Space {
             }
             Act::Collect { of, takes, found, is_all } => self.collect(state, *of, *takes, found, *is_all),
             Act::Expire(number) => expired(state, *number),
+            Act::Move { of, count } => self.move_all(state, *of, *count),
             Act::Untold { .. } => None,
         }
     }

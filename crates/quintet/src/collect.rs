@@ -68,9 +68,9 @@ impl Space {
     /// ```
     ///
     /// # Errors
-    /// Nothing is moved then. [`Code::SpaceFull`] if there is no room for all of them now, [`Code::TooLarge`] if there never is, or if it is about more than
-    /// [`MAX_COLLECTED`](crate::MAX_COLLECTED) tuples; [`Code::NotAllowed`] of the rights of either space; [`Code::BadValue`] if both are one space, are of two connections, or
-    /// the space without a name is one of them and has several managers; [`Code::Malformed`] of a server from before collections. [`Code::PeerDied`] and its kin if the
+    /// Nothing is moved then. [`Code::SpaceFull`] if there is no room for all of them now, [`Code::TooLarge`] if there never is, if it is about more than
+    /// [`MAX_COLLECTED`](crate::MAX_COLLECTED) tuples, or if more than [`MAX_CARRIED_BYTES`](crate::MAX_CARRIED_BYTES) were to go between several managers of the space without a
+    /// name; [`Code::NotAllowed`] of the rights of either space; [`Code::BadValue`] if both are one space, or are of two connections; [`Code::Malformed`] of a server from before collections. [`Code::PeerDied`] and its kin if the
     /// server is gone, and then it may have happened.
     pub fn collect_into(&self, other: &Space, template: &Template) -> Result<u64, Error> {
         counted(|| self.begin().collect_into(other, template))

@@ -115,12 +115,12 @@ pub use quintet_runtime::{Event, EventSink, Measurement, Recorder, Tracer};
 pub use quintet_stack as stack;
 pub use quintet_tuple_space::{
     Array, ArrayOf, Awaited, Bytes, Change, ClientState, CodeGrants, Collected, Cursor, DEAD_LETTER, Element,
-    ElementType, Events, Field, Glimpse, HotKey, LeaseId, ListedLease, ListedTuple, MAX_COLLECTED,
-    MAX_GLIMPSE_BYTES, MAX_GROUP_USES, MAX_TEMPLATE_SHAPES, MAX_TUPLE_FIELDS, NotGranted, Operation, Page,
-    PageSize, Partition, Policy, RESERVED_PREFIX, Rows, Signature, SignatureState, SpaceConfig, SpaceInfo,
-    SpaceName, SpaceNameError, SpaceNumber, SpaceRights, SpaceSettings, SpacesConfig, SpacesPage, State,
-    Subject, Template, TemplateShape, TooLarge, Tuple, TupleEvent, Type, Value, ValueError, ValueRange,
-    WaitingRequest, Witness, template, tuple,
+    ElementType, Events, Field, Glimpse, HotKey, LeaseId, ListedLease, ListedTuple, MAX_CARRIED_BYTES,
+    MAX_COLLECTED, MAX_GLIMPSE_BYTES, MAX_GROUP_USES, MAX_TEMPLATE_SHAPES, MAX_TUPLE_FIELDS, NotGranted,
+    Operation, Page, PageSize, Partition, Policy, RESERVED_PREFIX, Rows, Signature, SignatureState,
+    SpaceConfig, SpaceInfo, SpaceName, SpaceNameError, SpaceNumber, SpaceRights, SpaceSettings, SpacesConfig,
+    SpacesPage, State, Subject, Template, TemplateShape, TooLarge, Tuple, TupleEvent, Type, Value,
+    ValueError, ValueRange, WaitingRequest, Witness, template, tuple,
 };
 pub use serve::{
     CodeWatch, LeaderSink, ManagersSink, OtherManagers, Partitioning, Replication, ServeConfig, Server,

@@ -2,7 +2,7 @@
 
 use super::expiring::span_of;
 use super::ledger::{Asked, Held, Ledger, Waits, What};
-use super::templates::{ranged, stored, template};
+use super::templates::{NAMED, OF_NOBODY, ranged, stored, template};
 use super::watching::Watch;
 use super::{Placement, Spaces};
 use crate::system::{Call, Chooser, Request};
@@ -10,7 +10,9 @@ use quintet_contract::{Effects, Frame, NodeId, OwnedFrame, Span, Token};
 use quintet_linearizability::{Act, Partition, Pattern, Purpose};
 use quintet_stack::{SPACE, kind_name};
 use quintet_tuple_space::codec::CANCEL;
-use quintet_tuple_space::{self as space, Answer, Template, Tuple, Wait};
+use quintet_tuple_space::{
+    self as space, Answer, SpaceNumber, SpaceSettings, SpacesRequest, Template, Tuple, Wait,
+};
 
 /// Requests of a client under way at most: what waits for a server that is down can be answered in so many orders that looking for one takes long.
 const AT_ONCE: usize = 2;
@@ -18,6 +20,8 @@ const AT_ONCE: usize = 2;
 const KEYS: u64 = 2;
 /// Tuples of a page at most.
 pub(super) const MOST_OF_A_PAGE: u64 = 3;
+/// The number that the first named space gets.
+const FIRST_NAMED: SpaceNumber = SpaceNumber(1);
 /// Longer than any run.
 const LEASE: Span = Span::from_secs(10_000);
 
@@ -64,10 +68,26 @@ pub(super) fn keys() -> impl Iterator<Item = i64> {
     (0..KEYS).map(|key| i64::try_from(key).expect("a small number"))
 }
 
+/// In which space the tuples of this signature lie.
+pub(super) fn space_of(signature: u8) -> SpaceNumber {
+    if (NAMED..OF_NOBODY).contains(&signature) { FIRST_NAMED } else { SpaceNumber::UNNAMED }
+}
+
 /// The frame of a request.
 pub(super) fn frame(request: &space::Request<'_>, token: Token, settled: Token) -> OwnedFrame {
+    frame_in(SpaceNumber::UNNAMED, request, token, settled)
+}
+
+/// The same to a space that may have a name.
+pub(super) fn frame_in(
+    space: SpaceNumber,
+    request: &space::Request<'_>,
+    token: Token,
+    settled: Token,
+) -> OwnedFrame {
     let mut out = Effects::default();
-    request.send(&mut out, SPACE, token, settled).expect("an outbox without a limit");
+    let planned = request.planned().expect("it is small").to_space(space);
+    planned.send(&mut out, SPACE, token, settled).expect("an outbox without a limit");
     out.frames().pop().map(|(_, frame)| frame).expect("it was sent in the line before")
 }
 
@@ -124,9 +144,15 @@ impl Asking<'_> {
                 let (first, takes) = (self.pattern(), self.draw.chance(700_000));
                 self.select(first, if takes { Purpose::Take } else { Purpose::Read })
             }
+            Sort::Count if self.placement == Placement::Managers && self.token.0.is_multiple_of(2) => {
+                self.query_named()
+            }
             Sort::Count => self.count(),
             Sort::Cancel => self.give_up(),
             Sort::Within => self.within(),
+            Sort::Collect if self.placement == Placement::Managers && self.token.0.is_multiple_of(2) => {
+                self.move_all()
+            }
             Sort::Collect => self.collect(),
             Sort::Watch if self.placement != Placement::Managers => self.watch(),
             Sort::Watch => self.watch_part(),
@@ -260,6 +286,47 @@ impl Asking<'_> {
         let request = space::Request::Collect { takes, from: 0, below: None, most, template: &template(of) };
         let act = Act::Collect { of, takes, found: Vec::new(), is_all: false };
         self.asked(act, Waits::No, None, &request)
+    }
+
+    /// All that match go from one space into the other. It draws what a collection would draw.
+    fn move_all(&mut self) -> OwnedFrame {
+        let (here, leaves) = (self.pattern(), !self.draw.chance(400_000));
+        self.draw.below(MOST_OF_A_PAGE);
+        if !self.ledger.has_named {
+            return self.create();
+        }
+        let named = Pattern { signature: here.signature + NAMED, ..here };
+        let of = if leaves { [here, named] } else { [named, here] };
+        let (into, template) = (space_of(of[1].signature), &template(here));
+        let request = space::Request::CollectInto { takes: true, into, template };
+        self.asked_in(space_of(of[0].signature), Act::Move { of, count: None }, &request)
+    }
+
+    /// Takes or reads what has gone into the named space. It draws what a count would draw.
+    fn query_named(&mut self) -> OwnedFrame {
+        let here = self.pattern();
+        if !self.ledger.has_named {
+            return self.create();
+        }
+        let (named, wait) = (Pattern { signature: here.signature + NAMED, ..here }, Wait::AtOnce);
+        let (purpose, request) = match self.token.0.is_multiple_of(4) {
+            true => (Purpose::Read, space::Request::Read { wait, template: &template(named) }),
+            false => (Purpose::Take, space::Request::Take { wait, lease: None, template: &template(named) }),
+        };
+        self.asked_in(FIRST_NAMED, Act::Query { of: vec![named], purpose, found: None }, &request)
+    }
+
+    fn asked_in(&mut self, space: SpaceNumber, act: Act, request: &space::Request<'_>) -> OwnedFrame {
+        let (node, token, what) = (self.node, self.token, What::Act(act));
+        let settled = self.ledger.asked(Asked { node, token, what, waits: Waits::No, held: None });
+        frame_in(space, request, token, settled)
+    }
+
+    /// Makes the named space, or finds that it is there.
+    fn create(&mut self) -> OwnedFrame {
+        let name = "named".parse().expect("a name");
+        let create = SpacesRequest::Create(name, SpaceSettings::default());
+        self.asks(What::Create, Waits::No, None, &space::Request::Spaces(&create))
     }
 
     /// Goes on behind what it was told last, before its crash perhaps.

@@ -22,7 +22,7 @@ enum Place {
     Space(OfSpace),
 }
 
-static ROWS: [Row; 42] = [
+static ROWS: [Row; 43] = [
     Row("answered-before-sync", Placement::Logged, Place::Log(OfLog::AnsweredBeforeSync)),
     Row("lost-while-written-anew", Placement::Logged, Place::Log(OfLog::LostWhileWrittenAnew)),
     Row("answers-forgotten", Placement::Logged, Place::Clients(OfClients::AnswersForgotten)),
@@ -62,6 +62,7 @@ static ROWS: [Row; 42] = [
     Row("sought-before-still", Placement::Managers, Place::Space(OfSpace::SoughtBeforeStill)),
     Row("select-takes-all", Placement::Managers, Place::Space(OfSpace::SelectTakesAll)),
     Row("ring-not-heard", Placement::Managers, Place::Space(OfSpace::RingNotHeard)),
+    Row("pages-not-awaited", Placement::Managers, Place::Space(OfSpace::PagesNotAwaited)),
     Row("watcher-left-behind", Placement::Managers, Place::Space(OfSpace::WatcherLeftBehind)),
     Row("events-left-behind", Placement::Managers, Place::Space(OfSpace::EventsLeftBehind)),
     Row("end-told-nowhere", Placement::Managers, Place::Space(OfSpace::EndToldNowhere)),

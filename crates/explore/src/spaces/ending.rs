@@ -1,9 +1,9 @@
 //! How a run ends, and what must hold then.
 
-use super::asking::{cancel, frame};
+use super::asking::{cancel, frame_in, space_of};
 use super::expiring::Expiring;
 use super::ledger::{ANSWERED_ONCE, Asked, Ledger, Waits, What, node_of};
-use super::templates::{of_nobody, template};
+use super::templates::{NAMED, of_nobody, template};
 use super::watching::Stage;
 use super::{Node, Placement, REMEMBERED, Spaces};
 use crate::system::{Broken, Verdict, View};
@@ -11,7 +11,7 @@ use quintet_contract::{NodeId, OwnedFrame, Span, Token};
 use quintet_linearizability::{
     Act, Event, Fault, MAX_STATES, Order, Partition, Pattern, Purpose, Space, check_within,
 };
-use quintet_tuple_space::{Request, Wait};
+use quintet_tuple_space::{Request, SpaceNumber, Wait};
 use std::collections::BTreeMap;
 
 /// Tokens of what is asked in the end: above those of calls.
@@ -169,8 +169,13 @@ impl Ledger {
         self.asks((node, Waits::No), What::Act(act), request)
     }
 
-    fn asks(
+    fn asks(&mut self, by: (NodeId, Waits), what: What, request: &Request<'_>) -> (NodeId, OwnedFrame) {
+        self.asks_in(SpaceNumber::UNNAMED, by, what, request)
+    }
+
+    fn asks_in(
         &mut self,
+        space: SpaceNumber,
         (node, waits): (NodeId, Waits),
         what: What,
         request: &Request<'_>,
@@ -178,7 +183,7 @@ impl Ledger {
         self.last_token = self.last_token.max(FIRST_TOKEN) + 1;
         let token = Token(self.last_token);
         let settled = self.asked(Asked { node, token, what, waits, held: None });
-        (node, frame(request, token, settled))
+        (node, frame_in(space, request, token, settled))
     }
 
     /// How far the run is.
@@ -272,17 +277,20 @@ impl Ledger {
     fn empty(&mut self, comes_back: bool) -> Vec<(NodeId, OwnedFrame)> {
         let Some(node) = self.anybody(comes_back) else { return Vec::new() };
         let mut asked = Vec::new();
-        for signature in [0, 1] {
+        for signature in 0..if self.has_named { 2 * NAMED } else { NAMED } {
+            // Also in the other space: it may have come from there.
+            let is_like = |of: u8| of % NAMED == signature % NAMED;
             let puts = self.history.iter().flat_map(|event| happened(&event.act));
-            let most = puts.filter(|((of, _), _)| *of == signature).count() + 1;
+            let most = puts.filter(|((of, _), _)| is_like(*of)).count() + 1;
             let removed = |number: &u32| self.history.iter().any(|event| removed(event).contains(number));
             let gone = self.history.iter().flat_map(|event| happened(&event.act));
-            let gone = gone.filter(|((of, _), number)| *of == signature && removed(number)).count();
+            let gone = gone.filter(|((of, _), number)| is_like(*of) && removed(number)).count();
             for _ in gone..most {
                 let of = Pattern::of(signature);
                 let (wait, template) = (Wait::AtOnce, &template(of));
                 let act = Act::Query { of: vec![of], purpose: Purpose::Take, found: None };
-                asked.push(self.ask(node, act, &Request::Take { wait, lease: None, template }));
+                let take = Request::Take { wait, lease: None, template };
+                asked.push(self.asks_in(space_of(signature), (node, Waits::No), What::Act(act), &take));
             }
         }
         asked

@@ -39,6 +39,8 @@ pub(super) enum What {
     Watch(Watch),
     /// That time passes: it waits for what nobody puts.
     Pass,
+    /// That there is a named space.
+    Create,
 }
 
 /// Whether a request waits until there is a match.
@@ -79,6 +81,8 @@ pub struct Ledger {
     pub(super) groups: BTreeMap<NodeId, Group>,
     /// Those whose end is under way.
     pub(super) ending: BTreeMap<Token, Group>,
+    /// There is a named space, as somebody was told.
+    pub(super) has_named: bool,
     /// Clients that come back.
     pub(super) connected: BTreeSet<NodeId>,
     /// How many lives of a client are over.
@@ -227,6 +231,10 @@ impl Ledger {
                 return self.watching.hear((node, self.clock), watch, answer, is_given_up, self.stage());
             }
             What::Pass => return Ok(()),
+            What::Create => {
+                self.has_named |= matches!(answer, Answer::Spaces(_));
+                return Ok(());
+            }
         };
         let what = format!("{act:?}");
         let Some(act) =
@@ -285,6 +293,9 @@ impl Ledger {
                 self.refuse(node, group);
             }
             (Act::Count(_, count), Answer::Count(counted)) => *count = counted,
+            (Act::Move { count, .. }, Answer::Count(moved)) => *count = Some(moved),
+            // An index is being built: it is to be asked again.
+            (Act::Move { .. }, Answer::Collected(page)) if page.tuples.is_empty() => return Ok(None),
             (Act::Query { .. } | Act::Replace { .. }, Answer::Error(refusal))
                 if refusal.code == Code::Cancelled && waits == Waits::GivenUp =>
             {

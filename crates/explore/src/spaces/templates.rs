@@ -6,7 +6,9 @@ use quintet_linearizability::{Partition, Pattern};
 use quintet_tuple_space::{Field, Template, Tuple, Value, tuple};
 
 /// The signature of what nobody puts.
-const OF_NOBODY: u8 = u8::MAX;
+pub(super) const OF_NOBODY: u8 = u8::MAX;
+/// So many more are the signatures of what lies in the named space than those of what lies in the other one.
+pub(super) const NAMED: u8 = 2;
 
 /// The tuple of a number, in its partition.
 pub(super) fn stored(((signature, key), number): (Partition, u32)) -> Tuple {
@@ -36,6 +38,7 @@ pub(super) fn template(pattern: Pattern) -> Template {
             .expect("a template");
     }
     let is_ranged = pattern != Pattern { key, ..Pattern::of(signature) };
+    let signature = signature % NAMED;
     let name = match (signature, is_ranged && least % 3 == 1) {
         (0, true) => Field::prefix("ta"),
         (0, false) => Field::from("task"),

@@ -120,8 +120,16 @@ impl Watching {
     pub(super) fn judge(&self, history: &[Event<Act>]) -> Result<(), Broken> {
         let puts: BTreeMap<u32, Partition> =
             history.iter().flat_map(|event| event.act.puts()).map(|(of, number)| (*number, *of)).collect();
-        self.books.iter().try_for_each(|(part, book)| book.judge(*part, history, &puts))
+        let moved: BTreeSet<u32> =
+            puts.iter().filter(|(_, of)| may_have_moved(**of, history)).map(|(number, _)| *number).collect();
+        self.books.iter().try_for_each(|(part, book)| book.judge(*part, history, &puts, &moved))
     }
+}
+
+/// Whether what was put there may have gone into another space, which is told as if it was taken, and come back, which is told as if it was put.
+fn may_have_moved((signature, key): Partition, history: &[Event<Act>]) -> bool {
+    let concerns = |of: &Pattern| of.signature == signature && of.key.is_none_or(|wanted| wanted == key);
+    history.iter().any(|event| matches!(&event.act, Act::Move { of, .. } if of.iter().any(concerns)))
 }
 
 /// What of an answer is about a part.
@@ -234,16 +242,19 @@ impl Book {
         part: Option<Partition>,
         history: &[Event<Act>],
         puts: &BTreeMap<u32, Partition>,
+        moved: &BTreeSet<u32>,
     ) -> Result<(), Broken> {
         self.pages.iter().try_for_each(|page| self.judge_page(page, puts))?;
         let begins = |tuple: &u32| self.is_new(*tuple, history);
         if !self.is_torn {
-            self.judge_tuples(&begins)?;
+            self.judge_tuples(&begins, moved)?;
         }
         // What becomes of a tuple that was leased when it would have moved is told when its manager has heard of it.
-        let is_late = |change| part.is_some() && change == Change::Done;
+        let is_late =
+            |told: &Told| part.is_some() && told.change == Change::Done || moved.contains(&told.tuple);
         self.judge_order(history, &is_late)?;
-        let is_its = |tuple: &u32| part.is_none() || puts.get(tuple) == part.as_ref();
+        let is_its =
+            |tuple: &u32| (part.is_none() || puts.get(tuple) == part.as_ref()) && !moved.contains(tuple);
         if self.is_read { self.judge_whole(history, &is_its) } else { Ok(()) }
     }
 
@@ -276,7 +287,7 @@ impl Book {
     }
 
     /// Whether what happens to each tuple can follow what has happened to it before.
-    fn judge_tuples(&self, is_new: &dyn Fn(&u32) -> bool) -> Result<(), Broken> {
+    fn judge_tuples(&self, is_new: &dyn Fn(&u32) -> bool, moved: &BTreeSet<u32>) -> Result<(), Broken> {
         let mut last: BTreeMap<u32, Change> = BTreeMap::new();
         for (number, Told { tuple, change, .. }) in &self.told {
             let before = last.insert(*tuple, *change);
@@ -286,6 +297,7 @@ impl Book {
                 (Some(Change::Put | Change::Returned), Change::Taken | Change::Leased) => true,
                 (Some(Change::Leased), Change::Returned | Change::Done) => true,
                 (Some(Change::Put | Change::Returned | Change::Leased), Change::Expired) => true,
+                (Some(Change::Taken), Change::Put) => moved.contains(tuple),
                 _ => false,
             };
             if !may_follow {
@@ -304,12 +316,11 @@ impl Book {
     }
 
     /// Whether no event stands before one whose operation was answered when its own was not asked yet.
-    fn judge_order(&self, history: &[Event<Act>], is_late: &dyn Fn(Change) -> bool) -> Result<(), Broken> {
+    fn judge_order(&self, history: &[Event<Act>], is_late: &dyn Fn(&Told) -> bool) -> Result<(), Broken> {
         let done: BTreeMap<(u32, Change), &Event<Act>> =
             history.iter().flat_map(|event| changes(&event.act).map(move |change| (change, event))).collect();
         let mut latest: (u64, u64) = (0, 0);
-        for (number, Told { tuple, change, .. }) in self.told.iter().filter(|(_, told)| !is_late(told.change))
-        {
+        for (number, Told { tuple, change, .. }) in self.told.iter().filter(|(_, told)| !is_late(told)) {
             let Some(event) = done.get(&(*tuple, *change)) else { continue };
             if event.answered.is_some_and(|answered| answered < latest.0) {
                 let found = format!(

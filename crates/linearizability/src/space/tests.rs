@@ -176,6 +176,32 @@ fn a_page_is_the_oldest_or_all() {
 }
 
 #[test]
+fn all_that_match_move_at_one_instant_behind_what_is_there() {
+    let put = [out(1), Act::out((0, 2), 2), Act::out((0, 1), 3), Act::out((1, 1), 9)];
+    let then = |acts: &[Act]| [&put[..], acts].concat();
+    let all = |count| Act::Move { of: [Pattern::of(0), Pattern::of(1)], count };
+    let keyed = [Pattern::keyed((0, 1)), Pattern::keyed((1, 1))];
+    let of_key = |count| Act::Move { of: keyed, count };
+    let take =
+        |signature, found| Act::Query { of: vec![Pattern::of(signature)], purpose: Purpose::Take, found };
+    let taken = [9, 1, 2, 3].map(|number| take(1, Some(number)));
+    assert!(is_right(&then(&[&[all(Some(3)), take(0, None)], &taken[..]].concat())));
+    assert!(is_right(&then(&[&[all(None), take(0, None)], &taken[..]].concat())), "nobody was told");
+    assert!(!is_right(&then(&[all(Some(2))])), "there were more");
+    assert!(!is_right(&then(&[all(Some(3)), take(0, Some(1))])), "it is there no more");
+    assert!(!is_right(&then(&[all(Some(3)), take(1, Some(1))])), "not the oldest");
+    assert!(is_right(&then(&[of_key(Some(2)), take(0, Some(2)), take(1, Some(9)), take(1, Some(1))])));
+    let lease = Act::Query { of: vec![keyed[0]], purpose: Purpose::Lease, found: Some(1) };
+    assert!(
+        is_right(&then(&[lease, of_key(Some(1)), Act::Return(vec![1]), take(0, Some(1))])),
+        "it was hidden"
+    );
+    let event = |act: &Act| Event { client: 0, act: act.clone(), asked: 1, answered: Some(2) };
+    let parts = |act: Act| SPACE.parts(&then(&[act]).iter().map(event).collect::<Vec<_>>());
+    assert_eq!(parts(of_key(Some(2))), [vec![0], vec![1], vec![0], vec![2], vec![0, 2]]);
+}
+
+#[test]
 fn what_a_client_was_not_told_before_its_end_is_one_of_what_it_may_be() {
     let event = |client, act, asked, answered| Event { client, act, asked, answered };
     let untold = |purpose, puts: &[u32]| {

@@ -49,6 +49,7 @@
 //! of several also by [`MOVED`].
 
 mod answer;
+mod carry;
 mod collect;
 mod fields;
 mod further;
@@ -95,6 +96,7 @@ pub use usage::{HotKey, MAX_PARTITION_NAME_BYTES, MAX_TEMPLATE_SHAPES, Partition
 pub use write::{Encoded, TooLarge};
 
 pub(crate) use answer::TupleFront;
+pub(crate) use carry::{Amount, There, page, page_tuples, word_about};
 pub(crate) use collect::{Collect, CollectInto, CollectedBody, CollectedRows};
 pub(crate) use further::{Further, FurtherOperation, Replace, Select};
 pub(crate) use glimpse::{read_fields, write_fields};

@@ -2,9 +2,10 @@
 
 use crate::codec::{self, Answer};
 use crate::codec::{
-    AskedPart, Found, FurtherOperation, MANAGERS_BEHAVIOUR, Migrate, MovedTuple, Outcome, PartBody,
-    PreparedAt, PutTuple, Route, SeekBody, Transfer, View,
+    Amount, AskedPart, Found, FurtherOperation, MANAGERS_BEHAVIOUR, Migrate, MovedTuple, Outcome, PartBody,
+    PreparedAt, PutTuple, Route, SeekBody, There, Transfer, View,
 };
+use crate::managers::Placement;
 use crate::{
     Change, HotKeysConfig, Manager, ManagersConfig, NotGranted, Refusal, Router, RouterConfig, Signature,
     Space, SpaceConfig, Spaces, SpacesConfig, Template, Tuple, Wait,
@@ -190,7 +191,31 @@ pub fn manager_seeds() -> Vec<(&'static str, Vec<u8>)> {
     let given_up = sent(3, codec::PREPARE, 11, &codec::give_up_body(first_age), &[]);
     let stands_still = sent(2, codec::DONE, 3, &[], &[]);
     let of = |me: u8, steps: &[&[u8]]| [&[me][..], &joined(me), &steps.concat()].concat();
+    // A collection from its manager into a named space, and out of one into what that manager has.
+    let (owner, wanted, tuple) = collected();
+    let length = u32::try_from(tuple.head.len()).expect("it is small").to_le_bytes();
+    let out = [&[0; 8][..], &[0xff; 8], &1u32.to_le_bytes(), &length, &[0; 4], &tuple.head].concat();
+    let put = sent(3, codec::OUT, 13, &out, &[]);
+    let create = codec::SpacesRequest::Create("a".parse().expect("a name"), codec::SpaceSettings::default());
+    let create = sent(3, codec::SPACES, 14, &[vec![0; 8], encode_to_vec(&create)].concat(), &[]);
+    let into = |space: u32| [&[0; 8][..], &[5], &space.to_le_bytes(), &wanted].concat();
+    let collect = sent(3, codec::FURTHER, 15, &into(1), &[]);
+    let named = |kind: Kind, body: &[u8]| [&1u32.to_le_bytes()[..], &[kind.0], body].concat();
+    let put_named = sent(3, codec::NAMED, 16, &named(codec::OUT, &out), &[]);
+    let collect_named = sent(3, codec::NAMED, 17, &named(codec::FURTHER, &into(0)), &[]);
+    let amount = Amount { tuples: 1, bytes: tuple.stored_bytes() };
+    let stands = sent(owner, codec::DONE, 3, &[], &[]);
+    let there = sent(owner, codec::DONE, 3, &encode_to_vec(&There(Some((amount, false)))), &[]);
+    let (body, bulk) = codec::page(&[tuple]).expect("it is small");
+    let page = |who: u8| sent(who, codec::ROUTE, 0, &body, &bulk);
+    let word = |word: Route| sent(0, codec::ROUTE, 18, &codec::word_about(&word, &wanted), &[]);
+    let (give, room) = (word(Route::Give { takes: true }), word(Route::Room(amount)));
+    let happens = sent(0, codec::ROUTE, 19, &encode_to_vec(&Route::Unlock(Outcome::Happens)), &[]);
     vec![
+        ("collects-out", of(0, &[&fence, &create, &collect, &there, &put, &page(owner), &put])),
+        ("collects-in", of(0, &[&fence, &create, &put_named, &collect_named, &put, &stands])),
+        ("gives-what-is-collected", of(owner, &[&fence, &put, &give, &put, &happens])),
+        ("takes-in-what-is-collected", of(owner, &[&fence, &room, &put, &page(0), &happens])),
         ("moved-to-another", of(1, &[&fence, &migrate, &transfers[0], &transfers[1], &count])),
         ("events-beside-tuples", of(1, &[&fence, &migrate, &events, &transfers[0], &transfers[1]])),
         ("tuples-before-the-news", of(1, &[&fence, &transfers[0], &transfers[1], &migrate])),
@@ -201,6 +226,29 @@ pub fn manager_seeds() -> Vec<(&'static str, Vec<u8>)> {
         ("select-of-several", of(1, &[&fence, &sought, &stands_still, &ring, &found])),
         ("router", of(2, &[&routes, &fence, &count, &gather])),
     ]
+}
+
+/// A manager which is not the first, a template of whatever it has, and a tuple that matches, on its way.
+fn collected() -> (u8, Vec<u8>, MovedTuple) {
+    let placement = Placement::new(0, 3);
+    let of = |tuple: Tuple, template: Template| {
+        let ((head, bulk), (wanted, _)) =
+            (tuple.encode().expect("it is small"), template.encode().expect("it is small"));
+        let owner = placement.of_tuple(&View::checked_tuple(&head, &bulk));
+        let (change, expires_in, head) = (None, None, Bytes::from(head));
+        (
+            owner,
+            wanted,
+            MovedTuple { age: 0, failed: 0, is_reserve: false, expires_in, change, number: 0, head, bulk },
+        )
+    };
+    let all = [
+        of(crate::tuple![7i64], crate::template![?i64]),
+        of(crate::tuple![7u8], crate::template![?u8]),
+        of(crate::tuple![true], crate::template![?bool]),
+        of(crate::tuple!["x"], crate::template![?str]),
+    ];
+    all.into_iter().find(|(owner, ..)| *owner != 0).expect("one of them is elsewhere, as the seed is")
 }
 
 /// Restores a space from any bytes. One that comes back is whole, can be saved and restored again, and goes on.

@@ -74,7 +74,8 @@ pub use range::{Bounding, MAX_BOUND_BYTES, MAX_RANGES, ValueRange};
 #[cfg(feature = "seeded-defects")]
 pub use space::Defect;
 pub use space::{
-    Books, DEAD_LETTER, EXPIRY_BYTES, MAX_COLLECTED, MAX_INDEX_BYTES, Space, SpaceConfig, TUPLE_BYTES, stages,
+    Books, DEAD_LETTER, EXPIRY_BYTES, MAX_CARRIED_BYTES, MAX_COLLECTED, MAX_INDEX_BYTES, Space, SpaceConfig,
+    TUPLE_BYTES, stages,
 };
 pub use spaces::{KeptSpaces, Spaces, SpacesConfig};
 pub use template::{Field, Template};

@@ -12,7 +12,8 @@
 //!   have with `MOVED`, and the client's router asks the directory, and then the right manager.
 //! - **A put is not overtaken.** What a client asks of one manager goes after its puts at others have been handled, although nobody waits for their answers.
 //! - **Atomic** is what one manager does at one instant, and what several do while all of them stand still: tuples that are put at once, the
-//!   results of a lease, a group's takes, reads and puts, a select among templates of several, and a replacement with tuples of several.
+//!   results of a lease, a group's takes, reads and puts, a select among templates of several, a replacement with tuples of several, and what is collected into
+//!   a named space or out of one.
 //! - **All or nothing.** Nothing is asked before all managers are there and of one space; one that is gone takes the space with it, and is named by all.
 //! - **Watches go along.** A watch is asked of the manager that has what its template matches; what has happened to tuples moves with them, with its numbers.
 //! - **First in, first out** among tuples that one manager had. Those who wait when their signature moves ask again, in the order in which they
@@ -25,6 +26,7 @@
 //! | `manager/moving.rs`, `manager/directory.rs` | how a signature moves, and who decides it |
 //! | `manager/fellows.rs` | whether all managers are there, and what is answered once one is gone |
 //! | `manager/commit.rs`, `router/parts.rs`, `router/seek.rs` | what several managers do at one instant: the managers' side, and a client's |
+//! | `manager/collecting.rs` | what goes into a named space or comes from one at one instant |
 //! | `manager/loads.rs`, `manager/heat.rs` | what each is asked, and when a key moves for it |
 //! | `manager/usage.rs` | what templates have shown so far |
 //! | `router.rs` | [`Router`]: a client's side |

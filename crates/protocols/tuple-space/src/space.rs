@@ -100,7 +100,8 @@ mod watch;
 mod tests;
 
 pub use books::Books;
-pub use collect_into::MAX_COLLECTED;
+pub use collect_into::{MAX_CARRIED_BYTES, MAX_COLLECTED};
+pub(crate) use collect_into::{Matching, Share, check_carried};
 pub use config::SpaceConfig;
 #[cfg(feature = "seeded-defects")]
 pub use defect::Defect;

@@ -28,11 +28,12 @@ mod tests;
 mod users;
 
 use crate::codec::{
-    CANCEL, FURTHER, GRANT, NAMED, NamedFront, Policy, RENEW, RETURN, SPACES, SpaceNumber, Withheld,
+    CANCEL, FURTHER, FurtherOperation, GRANT, NAMED, NamedFront, Policy, RENEW, RETURN, SPACES, SpaceNumber,
+    Withheld,
 };
 use crate::space::seeded;
 use crate::{Books, Refusal, Space, SpaceConfig};
-use collect_into::is_into;
+pub(crate) use collect_into::Moved;
 use named::Table;
 use quintet_contract::{
     Address, Frame, Incarnation, Input, LinkInfo, Meter, Outbox, PeerChange, PeerMap, Protocol, Time,
@@ -126,7 +127,7 @@ impl Spaces {
         match frame.kind {
             NAMED | SPACES => false,
             CANCEL | RETURN | RENEW | GRANT => self.table.is_empty(),
-            FURTHER => !is_into(frame),
+            FURTHER => !FurtherOperation::is_into(frame.kind, frame.body),
             _ => true,
         }
     }
@@ -167,7 +168,7 @@ impl Spaces {
         if seeded!(self.table.space, NumberOfSpaceIgnored) {
             return self.unnamed.handle(now, Input::Frame(from, request), out);
         }
-        if is_into(&request) {
+        if FurtherOperation::is_into(request.kind, request.body) {
             return self.collect_into(now, from, front.space, &request, out);
         }
         self.table.handle(now, front.space, Input::Frame(from, request), out);

@@ -7,6 +7,7 @@ use quintet::{
     tuple,
 };
 use quintet_testbed::TempDir;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 const LONG: Duration = Duration::from_secs(30);
@@ -289,6 +290,56 @@ fn who_watches_a_key_is_told_of_all_of_it_while_it_is_spread_and_gathered() {
     }
 }
 
+/// Whoever looks at both spaces, the one that it leaves first, finds all in one of them.
+#[test]
+fn what_is_collected_into_a_named_space_is_never_seen_half_way() {
+    const ROUNDS: i64 = 200;
+    let dir = TempDir::new().unwrap();
+    for (kind, managers) in [("shm", 3), ("unix", 2)] {
+        let address: LinkAddress = format!("{kind}:{}", dir.join(kind).display()).parse().unwrap();
+        let server = Server::start(address.clone(), &config(managers)).unwrap();
+        let ours = lab(&address);
+        let (space, named) = (ours.space(), ours.create_space("named", &SpaceSettings::default()).unwrap());
+        let (of, all) = (|round: i64| template!["row", round, ?i64], template!["row", ?i64, ?i64]);
+        // Each round is at another manager.
+        space.declare_key(&all, 1).unwrap();
+        let round = AtomicI64::new(-1);
+        std::thread::scope(|scope| {
+            let moving = scope.spawn(|| {
+                for number in 0..ROUNDS {
+                    space
+                        .out_many(&(0..12i64).map(|n| tuple!["row", number, n]).collect::<Vec<_>>(), None)
+                        .unwrap();
+                    round.store(number, Ordering::SeqCst);
+                    assert_eq!(space.collect_into(&named, &of(number)), Ok(12));
+                }
+            });
+            let theirs = lab(&address);
+            let (space, named) = (theirs.space(), theirs.named_space("named").unwrap());
+            while !moving.is_finished() {
+                let number = round.load(Ordering::SeqCst);
+                if number < 0 {
+                    continue;
+                }
+                let rows = of(number);
+                let first = (space.count(&rows).unwrap(), named.count(&rows).unwrap());
+                assert!(matches!(first, (12, 0 | 12) | (0, 12)), "{first:?}");
+                let last = (named.count(&rows).unwrap(), space.count(&rows).unwrap());
+                assert!(matches!(last, (0, 0 | 12) | (12, 0)), "{last:?}");
+            }
+            moving.join().unwrap();
+        });
+        // Back to all managers, and together again.
+        assert_eq!(named.copy_collect_into(&space, &all), Ok(12 * ROUNDS as u64));
+        assert_eq!(space.count(&all), Ok(12 * ROUNDS as u64));
+        let back = space.collect(&of(7)).unwrap();
+        assert_eq!(back, (0..12i64).map(|n| tuple!["row", 7i64, n]).collect::<Vec<_>>(), "in their order");
+        assert_eq!(space.collect_into(&named, &all), Ok(12 * (ROUNDS as u64 - 1)));
+        assert!(measured(&server, "quintet_manager_commits") > 10, "others had them");
+        server.stop().unwrap();
+    }
+}
+
 #[test]
 fn what_the_space_of_several_managers_does_not_do_named_ones_beside_it_do() {
     let dir = TempDir::new().unwrap();
@@ -306,10 +357,6 @@ fn what_the_space_of_several_managers_does_not_do_named_ones_beside_it_do() {
     named.out(tuple!["row", 1i64]).unwrap();
     assert_eq!(events.next_within(LONG).unwrap().unwrap().change, Change::Put);
 
-    for (from, into) in [(&space, &named), (&named, &space)] {
-        let refused = from.collect_into(into, &rows).unwrap_err();
-        assert!(refused.code() == Code::BadValue && refused.text().contains("two named spaces"), "{refused}");
-    }
     assert_eq!(named.collect_into(&archive, &rows), Ok(1));
 
     // A declared key of either is done once it is answered.

@@ -14,7 +14,7 @@
 use super::put::{Parts, own_part};
 use super::{Collect, CollectInto, PutTuples, Query, View, Wait};
 use bytes::Bytes;
-use quintet_contract::Span;
+use quintet_contract::{Kind, Span};
 use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
 
 /// Templates that one select may have.
@@ -49,9 +49,11 @@ impl FurtherOperation {
         FurtherOperation::ALL.get(usize::from(*number)).copied()
     }
 
-    /// Whether it is about two spaces.
-    pub(crate) fn is_into(self) -> bool {
-        matches!(self, FurtherOperation::CollectInto | FurtherOperation::CopyCollectInto)
+    /// Whether a request is about two spaces.
+    pub(crate) fn is_into(kind: Kind, body: &[u8]) -> bool {
+        use FurtherOperation::{CollectInto, CopyCollectInto};
+        let operation = FurtherOperation::of_body(body).filter(|_| kind == super::FURTHER);
+        matches!(operation, Some(CollectInto | CopyCollectInto))
     }
 }
 

@@ -25,8 +25,8 @@ use quintet_contract::limits::{MAX_BULK_BYTES, MAX_FIELDS};
 use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
 
 /// What managers do with each other, and with the programs that ask them. Another number is refused when two meet, as one would not understand the other later.
-/// 0 is what said no number: it had neither parts nor, later, selects among several. 1 had no watches.
-pub(crate) const MANAGERS_BEHAVIOUR: u32 = 2;
+/// 0 is what said no number: it had neither parts nor, later, selects among several. 1 had no watches. 2 refused collections into another space.
+pub(crate) const MANAGERS_BEHAVIOUR: u32 = 3;
 /// Managers that one space may be spread over.
 pub const MAX_MANAGERS: usize = 16;
 /// Signatures of which a directory says more than that they are queues.
@@ -320,7 +320,7 @@ impl Transfer {
     /// # Errors
     /// The tuples are too long for one.
     pub(crate) fn to_parts(&self) -> Result<(Vec<u8>, Bytes), TooLarge> {
-        let (mut body, mut bulk, mut heads) = (Vec::new(), Vec::new(), Vec::new());
+        let mut body = Vec::new();
         body.u64(self.epoch);
         body.u64(self.next_age);
         body.u64(self.number);
@@ -333,36 +333,7 @@ impl Transfer {
             keys.iter().flat_map(|(key, oldest)| [key, oldest]).for_each(|word| body.u64(*word));
         }
         body.u32(u32::try_from(self.tuples.len()).expect("they lie in memory, in chunks"));
-        for tuple in &self.tuples {
-            if !tuple.bulk.is_empty() {
-                bulk.resize(bulk.len().next_multiple_of(BULK_ALIGNMENT), 0);
-                bulk.extend_from_slice(&tuple.bulk);
-            }
-            heads.u64(tuple.age);
-            heads.u32(tuple.failed);
-            let expires = if tuple.expires_in.is_some() { EXPIRES } else { 0 };
-            let is_told = if tuple.change.is_some() { IS_TOLD } else { 0 };
-            heads.u8(u8::from(tuple.is_reserve) | expires | is_told);
-            if let Some(Span(span)) = tuple.expires_in {
-                heads.u64(span);
-            }
-            if let Some(change) = tuple.change {
-                heads.u8(change as u8);
-                heads.u64(tuple.number);
-            }
-            heads.u32(u32::try_from(tuple.bulk.len()).expect("a bulk is shorter than 4 GiB"));
-            heads.counted(&tuple.head);
-        }
-        if !self.tuples.is_empty() {
-            bulk.extend_from_slice(&heads);
-            bulk.u32(u32::try_from(heads.len()).expect("chunks are short"));
-        }
-        match bulk.len() {
-            bytes if bytes > MAX_BULK_BYTES => {
-                Err(TooLarge::Request { tuples: self.tuples.len(), bytes, limit: MAX_BULK_BYTES })
-            }
-            _ => Ok((body, bulk.into())),
-        }
+        Ok((body, lay_out_moved(&self.tuples)?))
     }
 
     /// Reads it, and checks each tuple.
@@ -383,6 +354,57 @@ impl Transfer {
     }
 }
 
+/// Tuples as they lie in a bulk; none take nothing.
+///
+/// # Errors
+/// They are too long for one.
+pub(super) fn lay_out_moved(tuples: &[MovedTuple]) -> Result<Bytes, TooLarge> {
+    let (mut bulk, mut heads) = (Vec::new(), Vec::new());
+    for tuple in tuples {
+        if !tuple.bulk.is_empty() {
+            bulk.resize(bulk.len().next_multiple_of(BULK_ALIGNMENT), 0);
+            bulk.extend_from_slice(&tuple.bulk);
+        }
+        tuple.encode_front(&mut heads);
+    }
+    if !tuples.is_empty() {
+        bulk.extend_from_slice(&heads);
+        bulk.u32(u32::try_from(heads.len()).expect("chunks are short"));
+    }
+    match bulk.len() {
+        bytes if bytes > MAX_BULK_BYTES => {
+            Err(TooLarge::Request { tuples: tuples.len(), bytes, limit: MAX_BULK_BYTES })
+        }
+        _ => Ok(bulk.into()),
+    }
+}
+
+impl MovedTuple {
+    /// What it counts for where it comes to be.
+    pub(crate) fn stored_bytes(&self) -> u64 {
+        let expiry = if self.expires_in.is_some() { crate::EXPIRY_BYTES } else { 0 };
+        (self.head.len() + self.bulk.len()) as u64 + crate::TUPLE_BYTES + expiry
+    }
+
+    /// All of it but its bulk.
+    fn encode_front(&self, heads: &mut Vec<u8>) {
+        heads.u64(self.age);
+        heads.u32(self.failed);
+        let expires = if self.expires_in.is_some() { EXPIRES } else { 0 };
+        let is_told = if self.change.is_some() { IS_TOLD } else { 0 };
+        heads.u8(u8::from(self.is_reserve) | expires | is_told);
+        if let Some(Span(span)) = self.expires_in {
+            heads.u64(span);
+        }
+        if let Some(change) = self.change {
+            heads.u8(change as u8);
+            heads.u64(self.number);
+        }
+        heads.u32(u32::try_from(self.bulk.len()).expect("a bulk is shorter than 4 GiB"));
+        heads.counted(&self.head);
+    }
+}
+
 /// What the sender had kept of the events of a signature; none: nothing.
 fn kept_of(reader: &mut Reader<'_>) -> Result<Option<KeptOf>, DecodeError> {
     let oldest = reader.u64()?;
@@ -391,7 +413,8 @@ fn kept_of(reader: &mut Reader<'_>) -> Result<Option<KeptOf>, DecodeError> {
     Ok((oldest != KEPT_NONE).then_some(KeptOf { oldest, keys }))
 }
 
-fn moved_tuples(number: usize, bulk: &Bytes) -> Result<Vec<MovedTuple>, DecodeError> {
+/// So many tuples, which lie in a bulk; each is checked.
+pub(super) fn moved_tuples(number: usize, bulk: &Bytes) -> Result<Vec<MovedTuple>, DecodeError> {
     let truncated = DecodeError::Truncated { at: bulk.len(), needed: size_of::<u32>(), left: 0 };
     let (front, len) = bulk.split_last_chunk().ok_or(truncated)?;
     let len = u32::from_le_bytes(*len) as usize;

@@ -11,10 +11,12 @@
 //!           6 u8 | 1: it happens, 0: it does not, 2: it has happened elsewhere, and the part is over u8: between managers, ends that; answered with DONE
 //!           7 u8 | requests u64 | n u8 | n of: signature, key u64, requests u64: between managers, what the sender was asked in a period; answered with DONE
 //!           8 u8 | number u64: between managers, that there is something now for which that part of a select or a replacement waits; answered with DONE
+//!           9, 10, 11 u8 | see `carry.rs`: between managers, what is collected into another space
 //! ```
 //!
 //! Classes and signatures are those of `managers.rs`.
 
+use super::carry::Amount;
 use super::managers::{Class, MANAGERS_BEHAVIOUR, MAX_TOLD_KEYS, Relocation};
 use crate::Signature;
 use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
@@ -24,6 +26,9 @@ const LOCK: u8 = 5;
 const UNLOCK: u8 = 6;
 const LOAD: u8 = 7;
 const RING: u8 = 8;
+const GIVE: u8 = 9;
+const ROOM: u8 = 10;
+const PAGE: u8 = 11;
 
 /// What is asked of the directory, beside where everything is.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -48,6 +53,12 @@ pub(crate) enum Route {
     Ring(u64),
     /// One manager to the first: what it was asked in a period.
     Load(Load),
+    /// The first manager of another: to stand still, and to say what matches the template behind this, and is to go into a named space.
+    Give { takes: bool },
+    /// The first manager of another: to stand still, if so much has room that matches the template behind this.
+    Room(Amount),
+    /// One manager to another: so many tuples in the bulk, of what was spoken of before.
+    Page(u32),
 }
 
 /// What comes of a part for which a manager stands still.
@@ -141,6 +152,18 @@ impl Encode for Route {
                 sink.u8(LOAD);
                 load.encode(sink);
             }
+            Route::Give { takes } => {
+                sink.u8(GIVE);
+                sink.u8((*takes).into());
+            }
+            Route::Room(amount) => {
+                sink.u8(ROOM);
+                amount.encode(sink);
+            }
+            Route::Page(count) => {
+                sink.u8(PAGE);
+                sink.u32(*count);
+            }
         }
     }
 }
@@ -154,9 +177,20 @@ impl Route {
     /// Only asks where everything is.
     pub(crate) const ASK: Route = Route::Ask { behaviour: MANAGERS_BEHAVIOUR };
 
+    /// Whether managers say it to each other to do something together.
+    pub(crate) fn is_together(&self) -> bool {
+        use Route::{Give, Lock, Page, Ring, Room, Unlock};
+        matches!(self, Lock { .. } | Unlock(_) | Ring(_) | Give { .. } | Room(_) | Page(_))
+    }
+
     /// Whether a body is that of the word by which a manager goes on.
     pub(crate) fn is_unlock(body: &[u8]) -> bool {
         body.first() == Some(&UNLOCK)
+    }
+
+    /// Whether a body is that of a page of tuples.
+    pub(crate) fn is_page(body: &[u8]) -> bool {
+        body.first() == Some(&PAGE)
     }
 }
 
@@ -182,6 +216,9 @@ impl Decode<'_> for Route {
             }
             RING => Route::Ring(reader.u64()?),
             LOAD => Route::Load(Load::decode(reader)?),
+            GIVE => Route::Give { takes: reader.flag("whether what is collected is taken")? },
+            ROOM => Route::Room(Amount::decode(reader)?),
+            PAGE => Route::Page(reader.u32()?),
             other => return Err(reader.invalid("what is asked of a directory", other, 1)),
         })
     }

@@ -268,6 +268,16 @@ impl NamedFront {
         }
         Ok((NamedFront { space, kind }, reader.bytes(reader.left())?))
     }
+
+    /// The space, the kind and the body of a request: of one to a named space as they would be without that. What cannot be read is as it is.
+    pub(crate) fn unwrap(kind: Kind, body: &[u8]) -> (SpaceNumber, Kind, &[u8]) {
+        if kind == super::NAMED
+            && let Ok((front, body)) = NamedFront::split(body)
+        {
+            return (front.space, front.kind, body);
+        }
+        (SpaceNumber::UNNAMED, kind, body)
+    }
 }
 
 impl Encode for NamedFront {

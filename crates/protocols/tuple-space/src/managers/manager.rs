@@ -1,5 +1,6 @@
 //! A manager that is one of several: it does what it has, and sends away what it has not.
 
+mod collecting;
 mod commit;
 mod directory;
 mod fellows;
@@ -11,8 +12,8 @@ mod usage;
 
 use super::{Home, Placement};
 use crate::codec::{
-    CANCEL, Class, FENCE, Further, MIGRATE, NAMED, PREPARE, Put, RENEW, RETURN, ROUTE, RequestView, SPACES,
-    TRANSFER, View,
+    CANCEL, Class, FENCE, FURTHER, Further, FurtherOperation, MIGRATE, NAMED, NamedFront, PREPARE, Put,
+    RENEW, RETURN, ROUTE, RequestView, SPACES, TRANSFER, View,
 };
 use crate::space::{Elsewhere, seeded};
 use crate::{Signature, SpaceConfig, Spaces, SpacesConfig};
@@ -166,6 +167,7 @@ impl Manager {
             PREPARE => self.prepare(now, from, frame, out),
             kind if !is_asked(kind) => {}
             _ if !self.admitted.contains(from) => self.send_away(from, frame.token, out),
+            NAMED | FURTHER if goes_into_another(&frame) => self.collect_into(now, from, frame, out),
             NAMED | SPACES => self.spaces.handle(now, Input::Frame(from, frame), out),
             _ => self.request(now, from, frame, out),
         }
@@ -318,6 +320,12 @@ impl Manager {
 /// Whether a frame of this kind is asked of a space.
 fn is_asked(kind: Kind) -> bool {
     kind == NAMED || RequestView::is_request(kind)
+}
+
+/// Whether it is a collection from one space into another.
+fn goes_into_another(frame: &Frame<'_>) -> bool {
+    let (_, kind, body) = NamedFront::unwrap(frame.kind, frame.body);
+    FurtherOperation::is_into(kind, body)
 }
 
 impl Manager {

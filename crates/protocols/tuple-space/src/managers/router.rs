@@ -17,7 +17,7 @@ mod target;
 
 use super::{Placement, gone};
 use crate::codec::{
-    ACK, CANCEL, COLLECTED, ERROR, LISTED, MOVED, READ, RENEW, RETURN, ROUTE, Refusal, Route, SELECTED,
+    self, ACK, CANCEL, COLLECTED, ERROR, LISTED, MOVED, READ, RENEW, RETURN, Refusal, Route, SELECTED,
     STATUS, TUPLE,
 };
 use merge::Merge;
@@ -200,10 +200,7 @@ impl Router {
             }
             return;
         }
-        // What is asked of the directory begins otherwise.
-        if frame.kind != ROUTE {
-            self.settle(&frame);
-        }
+        self.settle(&frame);
         match frame.kind {
             RENEW => self.numbers().for_each(|manager| self.tell(manager, frame.to_owned(), out)),
             CANCEL => self.cancel(frame, out),
@@ -222,10 +219,10 @@ impl Router {
 
     /// Forgets the takes that are not undone any more.
     fn settle(&mut self, frame: &Frame<'_>) {
-        if let Some(settled) = frame.body.first_chunk()
-            && self.taken.first_key_value().is_some_and(|(first, _)| first.0 < u64::from_le_bytes(*settled))
+        if let Some(settled) = codec::settled(frame)
+            && self.taken.first_key_value().is_some_and(|(first, _)| *first < settled)
         {
-            self.taken = self.taken.split_off(&Token(u64::from_le_bytes(*settled)));
+            self.taken = self.taken.split_off(&settled);
         }
     }
 

@@ -1,5 +1,6 @@
 //! Routers and managers together, on a network whose every order is drawn.
 
+mod collecting;
 mod further;
 mod hot_keys;
 mod links;

@@ -97,6 +97,8 @@ pub enum Defect {
     SelectTakesAll,
     /// A manager that gets something for which a select at several waits tells nobody.
     RingNotHeard,
+    /// The first manager goes on while what it collects from another one is on its way.
+    PagesNotAwaited,
 }
 
 /// Whether this defect is switched on. Always false without the feature.

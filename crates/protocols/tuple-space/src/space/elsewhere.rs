@@ -92,6 +92,11 @@ impl Space {
         self.elsewhere.as_ref().map_or(0, |elsewhere| elsewhere.placement.moved_at(signature))
     }
 
+    /// The manager to which a tuple belongs.
+    pub(crate) fn home_of(&self, tuple: &View<'_>) -> u8 {
+        self.elsewhere.as_ref().map_or(0, |elsewhere| elsewhere.placement.of_tuple(tuple))
+    }
+
     /// Whether a tuple belongs to this manager.
     pub(crate) fn is_home(&self, tuple: &View<'_>) -> bool {
         self.elsewhere.as_ref().is_none_or(|elsewhere| elsewhere.placement.of_tuple(tuple) == elsewhere.me)

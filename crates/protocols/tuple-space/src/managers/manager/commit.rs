@@ -8,6 +8,7 @@
 //! Managers wait for higher ones only, so that none waits in a circle; and whoever stands still waits for nothing but that: neither for room nor for tuples
 //! that move. (docs/design/0061.)
 
+use super::collecting::{Collects, Role};
 use super::moving::Sent;
 use super::{Manager, seeded};
 use crate::codec::{
@@ -25,7 +26,7 @@ use std::collections::VecDeque;
 #[derive(Debug, Default)]
 pub(super) struct Commits {
     /// For what it stands still, if it does.
-    still: Option<Still>,
+    pub(super) still: Option<Still>,
     /// What came meanwhile, in its order.
     held: VecDeque<Held>,
     /// Parts that it is to bring together with others next.
@@ -34,7 +35,7 @@ pub(super) struct Commits {
 
 /// For what a manager stands still.
 #[derive(Debug)]
-enum Still {
+pub(super) enum Still {
     /// It brings its own part together with others.
     Brings {
         part: u64,
@@ -47,6 +48,10 @@ enum Still {
     },
     /// Another manager does that.
     Waits { part: u64, for_manager: u8 },
+    /// It brings a collection into another space together with others.
+    Collects(Box<Collects>),
+    /// Another manager does that.
+    Joins { role: Role, for_manager: u8 },
 }
 
 /// An input that came while the manager stood still.
@@ -62,9 +67,13 @@ impl Commits {
         self.still.is_some()
     }
 
-    /// The space is over: nothing is done together any more.
-    pub(super) fn end(&mut self) {
-        (self.still, self.ready) = (None, VecDeque::new());
+    /// The space is over: nothing is done together any more. Whose collection was under way.
+    pub(super) fn end(&mut self) -> Option<(Address, Token)> {
+        self.ready.clear();
+        match self.still.take() {
+            Some(Still::Collects(collects)) => Some(collects.asker),
+            _ => None,
+        }
     }
 }
 
@@ -165,17 +174,26 @@ impl Manager {
         match &self.commits.still {
             None => false,
             Some(Still::Waits { .. }) => !seeded!(self.config, LockNotHeld),
-            Some(Still::Brings { .. }) => true,
+            Some(Still::Collects(collects)) => {
+                !(collects.awaits_pages() && seeded!(self.config, PagesNotAwaited))
+            }
+            Some(Still::Brings { .. } | Still::Joins { .. }) => true,
         }
     }
 
     /// Whether another manager says what this one stands still for.
     fn is_word(&self, from: u8, frame: &Frame<'_>) -> bool {
         match frame.kind {
-            ROUTE => {
-                let waits = matches!(self.commits.still, Some(Still::Waits { for_manager, .. }) if for_manager == from);
-                waits && Route::is_unlock(frame.body)
-            }
+            ROUTE => match &self.commits.still {
+                Some(Still::Waits { for_manager, .. }) => {
+                    *for_manager == from && Route::is_unlock(frame.body)
+                }
+                Some(Still::Joins { for_manager, .. }) => {
+                    *for_manager == from && (Route::is_unlock(frame.body) || Route::is_page(frame.body))
+                }
+                Some(Still::Collects(_)) => Route::is_page(frame.body),
+                Some(Still::Brings { .. }) | None => false,
+            },
             ERROR if frame.token == super::fellows::SPACE_IS_OVER => true,
             // Other managers number what they ask as this one does.
             DONE | MOVED | ERROR => self.sent.get(&frame.token) == Some(&Sent::Lock),
@@ -339,7 +357,12 @@ impl Manager {
     }
 
     /// Lets these managers go on, and this one.
-    fn unlock(&mut self, managers: Vec<u8>, outcome: impl Fn(u8) -> Outcome, out: &mut dyn Outbox) {
+    pub(super) fn unlock(
+        &mut self,
+        managers: Vec<u8>,
+        outcome: impl Fn(u8) -> Outcome,
+        out: &mut dyn Outbox,
+    ) {
         self.commits.still = None;
         for manager in managers {
             self.say(manager, Sent::Unlock, &Route::Unlock(outcome(manager)), out);
@@ -348,6 +371,10 @@ impl Manager {
 
     /// The manager that was asked last stands still, or says why it does not.
     pub(super) fn locked(&mut self, now: Time, frame: &Frame<'_>, out: &mut dyn Outbox) {
+        match self.commits.still.take() {
+            Some(Still::Collects(collects)) => return self.collect_on(now, collects, frame, out),
+            other => self.commits.still = other,
+        }
         let Some(Still::Brings { part, asked, found, .. }) = &mut self.commits.still else { return };
         let why = match frame.kind {
             DONE => match Found::decode_all(frame.body) {
@@ -357,11 +384,7 @@ impl Manager {
                 }
                 Err(error) => Some(Refusal::new(Code::Malformed, error.to_string())),
             },
-            MOVED => None,
-            _ => {
-                let refusal = Refusal::decode_all(frame.body);
-                Some(refusal.unwrap_or_else(|error| Refusal::new(Code::Malformed, error.to_string())))
-            }
+            _ => why(frame),
         };
         // It goes on as it is.
         asked.pop();
@@ -437,12 +460,14 @@ impl Manager {
 
     /// The part for which this manager stands still happens, or not: then its client gives it up.
     fn end_part(&mut self, now: Time, from: u8, outcome: Outcome, out: &mut dyn Outbox) {
-        match self.commits.still {
+        match self.commits.still.take() {
             Some(Still::Waits { part, for_manager }) if for_manager == from => {
-                self.commits.still = None;
                 self.finish_part(now, part, outcome, out);
             }
-            _ => {}
+            Some(Still::Joins { role, for_manager }) if for_manager == from => {
+                self.end_role(now, from, (role, outcome), out);
+            }
+            other => self.commits.still = other,
         }
     }
 
@@ -458,4 +483,11 @@ impl Manager {
             Outcome::Elsewhere => drop(space.drop_sought(now, part, out)),
         }
     }
+}
+
+/// Why a manager does not stand still; none: it is to be asked again.
+pub(super) fn why(frame: &Frame<'_>) -> Option<Refusal> {
+    let read = || Refusal::decode_all(frame.body);
+    let refusal = || read().unwrap_or_else(|error| Refusal::new(Code::Malformed, error.to_string()));
+    (frame.kind != MOVED).then(refusal)
 }

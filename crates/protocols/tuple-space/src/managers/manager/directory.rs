@@ -50,6 +50,13 @@ impl Manager {
         {
             return self.commit_word(now, (manager, frame.token), asked.expect("it is one of these"), out);
         }
+        if let (Some(manager), Ok(Route::Give { .. } | Route::Room(_) | Route::Page(_))) =
+            (self.fellow(from), &asked)
+        {
+            let about = (&frame.body[frame.body.len() - template..], frame.bulk);
+            let word = asked.expect("it is one of these");
+            return self.collect_word(now, (manager, frame.token), word, about, out);
+        }
         let asked = match (asked, &mut self.directory) {
             (Ok(Route::Count(epoch)), _) => return self.count_part(now, from, epoch, template, frame, out),
             (Ok(_), _) if template > 0 => {
@@ -76,7 +83,7 @@ impl Manager {
                 let text = "only another manager of the space may say that";
                 return self.spaces.unnamed_mut().refuse(from, frame.token, Code::NotAllowed, text, out);
             }
-            (Ok(Route::Lock { .. } | Route::Unlock(_) | Route::Ring(_)), _) => {
+            (Ok(word), _) if word.is_together() => {
                 let text = "only another manager of the space may say that";
                 return self.spaces.unnamed_mut().refuse(from, frame.token, Code::NotAllowed, text, out);
             }
@@ -94,15 +101,10 @@ impl Manager {
             }
         };
         match asked {
-            Route::Ask { .. }
-            | Route::Count(_)
-            | Route::Join { .. }
-            | Route::Load(_)
-            | Route::Lock { .. }
-            | Route::Unlock(_)
-            | Route::Ring(_) => {}
             Route::Spread(signature, field) => self.want(Relocation::Class(signature, Class::Hash(field))),
             Route::Gather(signature) => self.want(Relocation::Class(signature, Class::Search)),
+            // It only asks.
+            _ => {}
         }
         self.direct(now, out);
     }

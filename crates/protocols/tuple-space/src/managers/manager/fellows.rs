@@ -183,7 +183,7 @@ impl Manager {
 
     /// From now on nothing of the space is asked any more, and who waits hears so. The first reason counts. The other managers are told: they may still be
     /// linked with the one that is gone for this one.
-    fn lose(&mut self, now: Time, why: Refusal, out: &mut dyn Outbox) {
+    pub(super) fn lose(&mut self, now: Time, why: Refusal, out: &mut dyn Outbox) {
         if self.fellows.lost.is_some() {
             return;
         }
@@ -198,8 +198,11 @@ impl Manager {
         }
         self.admitted = PeerMap::new();
         self.spaces.refuse_unanswered(now, &why, out);
-        self.commits.end();
+        let collecting = self.commits.end();
         self.fellows.lost = Some(why);
+        if let Some((from, token)) = collecting {
+            self.refuse_lost(from, token, out);
+        }
         self.answer_fences(out);
         self.refuse_asked(out);
         self.refuse_batches(out);

@@ -347,7 +347,7 @@ impl Manager {
 }
 
 /// The tuples in parts of at most so many bytes; one without any where an end is to be told.
-fn chunks(tuples: Vec<MovedTuple>, at_least_one: bool) -> Vec<Vec<MovedTuple>> {
+pub(super) fn chunks(tuples: Vec<MovedTuple>, at_least_one: bool) -> Vec<Vec<MovedTuple>> {
     let (mut chunks, mut chunk, mut bytes) = (Vec::new(), Vec::new(), 0);
     for tuple in tuples {
         let own = tuple.head.len() + tuple.bulk.len() + 64;

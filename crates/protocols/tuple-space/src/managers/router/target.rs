@@ -5,8 +5,8 @@ use super::merge::{Merge, Sum};
 use super::parts::Several;
 use crate::Signature;
 use crate::codec::{
-    ACK, COMMIT, FURTHER, Further, FurtherOperation, LeaseId, OUT, Put, ROUTE, RequestView, Route, State,
-    TAKE, Uses, View, Witness, encode_uses,
+    ACK, COMMIT, CollectInto, FURTHER, Further, FurtherOperation, LeaseId, NamedFront, OUT, Put, ROUTE,
+    RequestView, Route, SpaceNumber, State, TAKE, Uses, View, Witness, encode_uses,
 };
 use crate::managers::{Home, Placement};
 use quintet_contract::{Frame, Kind, OwnedFrame};
@@ -37,26 +37,31 @@ const CURSOR_IN_PAGE: usize = 1;
 /// The part of a cursor behind the last page.
 const NO_PART: u8 = 255;
 
-/// Whether this request puts: what is asked of other managers after it is not to be done before it.
+/// Whether this request puts, in whichever space: what is asked of other managers after it is not to be done before it.
 pub(super) fn puts(request: &OwnedFrame) -> bool {
-    let is_replacement = || further(request) == Some(FurtherOperation::Replace);
-    matches!(request.kind, OUT | ACK | COMMIT) || is_replacement()
-}
-
-/// Which of the further operations it is, if it is one.
-fn further(request: &OwnedFrame) -> Option<FurtherOperation> {
-    if request.kind == FURTHER { FurtherOperation::of_body(&request.body) } else { None }
+    use FurtherOperation::{CollectInto, CopyCollectInto, Replace};
+    let (_, kind, body) = NamedFront::unwrap(request.kind, &request.body);
+    match kind {
+        OUT | ACK | COMMIT => true,
+        FURTHER => {
+            let operation = FurtherOperation::of_body(body);
+            matches!(operation, Some(Replace | CollectInto | CopyCollectInto))
+        }
+        _ => false,
+    }
 }
 
 /// Whether a take is a plain one, or a page that is taken, which may be undone by its token.
 pub(super) fn is_plain(take: &OwnedFrame) -> bool {
-    if further(take) == Some(FurtherOperation::Collect) {
+    let (_, kind, body) = NamedFront::unwrap(take.kind, &take.body);
+    let further = FurtherOperation::of_body(body).filter(|_| kind == FURTHER);
+    if further == Some(FurtherOperation::Collect) {
         return true;
     }
-    let lease = match (take.kind, further(take)) {
-        (TAKE, _) => take.body.get(17..25),
+    let lease = match (kind, further) {
+        (TAKE, _) => body.get(17..25),
         // A byte in front says which operation it is.
-        (_, Some(FurtherOperation::SelectTake)) => take.body.get(18..26),
+        (_, Some(FurtherOperation::SelectTake)) => body.get(18..26),
         _ => None,
     };
     lease.is_some_and(|lease| lease == [0; 8])
@@ -88,13 +93,18 @@ fn with_byte(body: &[u8], at: usize, byte: u8) -> Vec<u8> {
 }
 
 impl Router {
-    /// Whom to ask. What cannot be read goes to the first manager, which says so.
+    /// Whom to ask. What cannot be read goes to the first manager, which says so, as does what is asked of a named space.
     pub(super) fn target(&self, frame: &OwnedFrame) -> Target {
-        let (Ok((_, request)), Some(placement)) = (RequestView::decode(&frame.borrow()), &self.placement)
-        else {
+        let (space, kind, body) = NamedFront::unwrap(frame.kind, &frame.body);
+        if space != SpaceNumber::UNNAMED && !FurtherOperation::is_into(kind, body) {
+            return Target::One(0, None);
+        }
+        let inner = Frame { kind, body, ..frame.borrow() };
+        let (Ok((_, request)), Some(placement)) = (RequestView::decode(&inner), &self.placement) else {
             return Target::One(0, None);
         };
         match &request {
+            RequestView::Further(Further::CollectInto(asked)) => collect_into(placement, space, asked),
             RequestView::Out(put) => self.put(placement, put),
             RequestView::Take(query) | RequestView::Read(query) => of_template(placement, &query.template),
             RequestView::Further(Further::Replace(replace)) => self.replacement(placement, replace),
@@ -112,15 +122,13 @@ impl Router {
                 Target::All(Merge::new(self.numbers(), sum), frame.kind, bodies)
             }
             RequestView::List(_) => self.list(frame),
-            // One of several says that it cannot be watched as a whole, or be one of two spaces.
+            // One of several says that it cannot be watched as a whole.
             RequestView::More(more) => {
                 more.template().map_or(Target::One(0, None), |template| of_template(placement, template))
             }
-            RequestView::Further(Further::CollectInto(_))
-            | RequestView::Grant(_)
-            | RequestView::Cancel
-            | RequestView::Return
-            | RequestView::Renew => Target::One(0, None),
+            RequestView::Grant(_) | RequestView::Cancel | RequestView::Return | RequestView::Renew => {
+                Target::One(0, None)
+            }
         }
     }
 
@@ -208,6 +216,15 @@ pub(super) fn of_template(placement: &Placement, template: &View<'_>) -> Target 
     match placement.of_template(template) {
         Home::One(manager) => Target::One(manager, None),
         Home::Any => Target::Gather(Signature(template.signature().into())),
+    }
+}
+
+/// Whom to ask to collect from one space into another: the first manager, which has the named ones, and asks others. What is collected at one instant is
+/// gathered before.
+fn collect_into(placement: &Placement, source: SpaceNumber, asked: &CollectInto<'_>) -> Target {
+    match (source, placement.of_template(&asked.template)) {
+        (SpaceNumber::UNNAMED, Home::Any) => of_template(placement, &asked.template),
+        _ => Target::One(0, None),
     }
 }
 

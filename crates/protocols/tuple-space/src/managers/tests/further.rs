@@ -220,13 +220,3 @@ fn a_page_that_was_taken_is_undone_where_it_was_taken() {
         assert_eq!(network.call(0, &Request::Count { template: &template }), Some(Answer::Count(6)));
     }
 }
-
-#[test]
-fn one_of_several_managers_is_not_one_of_two_spaces() {
-    let mut network = network(1);
-    let rows = template!["a", ?i64];
-    let into = Request::CollectInto { takes: true, into: crate::SpaceNumber(1), template: &rows };
-    let Some(Answer::Error(refusal)) = network.call(0, &into) else { panic!("it is refused") };
-    assert_eq!(refusal.code, Code::BadValue, "{refusal}");
-    assert!(refusal.text.contains("several managers"), "{refusal}");
-}

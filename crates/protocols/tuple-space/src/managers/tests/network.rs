@@ -2,7 +2,10 @@
 
 use crate::codec::{Class, Load, ROUTE, Relocation, Route, View};
 use crate::managers::{HotKeysConfig, Manager, ManagersConfig, Placement, Router, RouterConfig};
-use crate::{Answer, ManagersNews, Request, Signature, SpaceConfig, SpacesConfig, Tuple};
+use crate::{
+    Answer, ManagersNews, Request, Signature, SpaceConfig, SpaceNumber, SpaceSettings, SpacesConfig,
+    SpacesRequest, Tuple,
+};
 use quintet_contract::{
     Address, DownCause, Effects, Frame, Incarnation, Input, LinkClass, LinkInfo, OwnedFrame, PeerChange,
     Protocol, Random, Span, Time, Token,
@@ -134,20 +137,39 @@ impl Network {
         self.answers.push((client, frame.token.0, answer));
     }
 
+    /// Makes a named space.
+    pub(super) fn create(&mut self, name: &str, settings: SpaceSettings) -> SpaceNumber {
+        let create = SpacesRequest::Create(name.parse().expect("a name"), settings);
+        match self.call(0, &Request::Spaces(&create)) {
+            Some(Answer::Spaces(page)) => page.rows[0].number,
+            other => panic!("{other:?}"),
+        }
+    }
+
     /// Asks without waiting; under which token.
     pub(super) fn ask(&mut self, client: usize, request: &Request<'_>) -> u64 {
+        self.ask_in(client, SpaceNumber::UNNAMED, request)
+    }
+
+    /// The same in a named space.
+    pub(super) fn ask_in(&mut self, client: usize, space: SpaceNumber, request: &Request<'_>) -> u64 {
         self.last_tokens[client] += 1;
         let token = self.last_tokens[client];
         self.unanswered[client].insert(token);
-        self.send(client, token, request);
+        self.send_in(client, token, space, request);
         token
     }
 
     /// Says something about a token.
     pub(super) fn send(&mut self, client: usize, token: u64, request: &Request<'_>) {
+        self.send_in(client, token, SpaceNumber::UNNAMED, request);
+    }
+
+    fn send_in(&mut self, client: usize, token: u64, space: SpaceNumber, request: &Request<'_>) {
         let settled = self.unanswered[client].first().copied().unwrap_or(token).min(token);
         let mut sent = Effects::default();
-        request.send(&mut sent, router_at(client), Token(token), Token(settled)).expect("it is small");
+        let planned = request.planned().expect("it is small").to_space(space);
+        planned.send(&mut sent, router_at(client), Token(token), Token(settled)).expect("it has room");
         for (_, frame) in sent.frames() {
             self.give(router_at(client), Input::Frame(callers_at(client), frame.borrow()));
         }
@@ -202,7 +224,17 @@ impl Network {
 
     /// Asks, and delivers until there is nothing to deliver: the answer, if it came.
     pub(super) fn call(&mut self, client: usize, request: &Request<'_>) -> Option<Answer> {
-        let token = self.ask(client, request);
+        self.call_in(client, SpaceNumber::UNNAMED, request)
+    }
+
+    /// The same in a named space.
+    pub(super) fn call_in(
+        &mut self,
+        client: usize,
+        space: SpaceNumber,
+        request: &Request<'_>,
+    ) -> Option<Answer> {
+        let token = self.ask_in(client, space, request);
         self.settle(&mut Random::new(1, 1));
         self.take_answer(client, token)
     }

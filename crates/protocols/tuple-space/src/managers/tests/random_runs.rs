@@ -1,22 +1,29 @@
 //! Random clients on a random network: whatever happens, it is what one space could have done.
 
+#[cfg(feature = "seeded-defects")]
+mod defects;
+mod two_spaces;
+
 use super::network::{Network, PERIOD};
 use crate::{
-    Answer, Field, LeaseId, Request, SpaceConfig, Template, Tuple, Value, Wait, Witness, template, tuple,
+    Answer, Field, LeaseId, Request, SpaceConfig, SpaceNumber, Template, Tuple, Value, Wait, Witness,
+    template, tuple,
 };
 use quintet_contract::{Random, Span};
 use quintet_errors::Code;
 use quintet_linearizability::{Act, Order, Partition, Pattern, Purpose, check};
 use std::collections::BTreeMap;
+use two_spaces::NAMED;
 
 const MANAGERS: usize = 3;
 const CLIENTS: usize = 3;
 const KEYS: u64 = 3;
 /// Requests that a client has under way at most.
 const AT_ONCE: usize = 3;
-/// From this number on what is drawn is a group's; and from this one on a select or a replacement.
+/// From this number on what is drawn is a group's; from this one on a select or a replacement; and from this one on about a named space.
 const IN_GROUP: u64 = 8;
 const OF_SEVERAL: u64 = 12;
+const OF_TWO_SPACES: u64 = 15;
 
 type Event = quintet_linearizability::Event<Act>;
 
@@ -58,6 +65,8 @@ struct Run {
     leaves_key_out: bool,
     /// Groups are formed, and several tuples are put at once.
     does_together: bool,
+    /// A named space, into which and out of which is collected.
+    named: Option<SpaceNumber>,
     /// Groups that met a conflict.
     conflicts: u32,
     /// An answer that does not fit its request.
@@ -68,14 +77,14 @@ struct Run {
 
 fn stored(partition: Partition, number: u32) -> Tuple {
     let (signature, key) = partition;
-    match signature {
+    match signature % NAMED {
         0 => tuple!["task", key, i64::from(number)],
         _ => tuple!["result", key, i64::from(number), 0i32],
     }
 }
 
 fn asking(signature: u8, key: Option<i64>) -> Template {
-    match (signature, key) {
+    match (signature % NAMED, key) {
         (0, Some(key)) => template!["task", key, ?i64],
         // A range of the key says as little of where it lies as a formal.
         (0, None) => template!["task", Field::range(i64::MIN..), ?i64],
@@ -103,6 +112,7 @@ impl Run {
             network: Network::new(MANAGERS, CLIENTS, space),
             leaves_key_out: random.below(2) == 0,
             does_together,
+            named: None,
             conflicts: 0,
             misfit: None,
             has_hot_key: seed % 2 == 1,
@@ -156,10 +166,16 @@ impl Run {
 
     fn ask(&mut self, client: usize) {
         let held = self.held.iter().position(|held| held.client == client);
-        let sort = self.draw(if self.does_together { 15 } else { 8 });
+        let sort = self.draw(match (self.does_together, self.named) {
+            (_, Some(_)) => 24,
+            (true, None) => OF_TWO_SPACES,
+            (false, None) => IN_GROUP,
+        });
         let (act, token) = match (sort, held) {
             (0..3, _) => self.out(client),
             (3, Some(held)) => self.end_lease(held),
+            (OF_TWO_SPACES..20, _) => self.move_all(client),
+            (20.., _) => self.use_named(client),
             (OF_SEVERAL, _) => self.replace(client),
             (OF_SEVERAL.., _) => self.select(client),
             (IN_GROUP.., _) if sort < 11 => self.use_in_group(client),
@@ -341,6 +357,9 @@ impl Run {
                 (Act::Query { .. } | Act::Replace { .. }, Answer::NoMatch)
                 | (Act::Out(..) | Act::Commit { .. } | Act::Return(_), Answer::Done) => {}
                 (Act::Count(_, count), Answer::Count(counted)) => *count = *counted,
+                (Act::Move { count, .. }, Answer::Count(moved)) => *count = Some(*moved),
+                // An index is being built: nothing has happened.
+                (Act::Move { .. }, Answer::Collected(_)) => continue,
                 (Act::Query { .. } | Act::Replace { .. }, Answer::Error(refusal))
                     if matches!(refusal.code, Code::Cancelled | Code::TimedOut) =>
                 {
@@ -370,6 +389,16 @@ impl Run {
         self.asked.push(Asked { client, token, event, is_of_group: false, is_cancelled: false });
     }
 
+    fn play(mut self) -> Result<(Network, u32), String> {
+        for _ in 0..400 {
+            if self.history.len() + self.asked.len() > 34 {
+                break;
+            }
+            self.step();
+        }
+        self.verdict()
+    }
+
     /// What there is to say against the run, once everything was delivered.
     fn verdict(mut self) -> Result<(Network, u32), String> {
         // Twice: whose group met a conflict ends it.
@@ -395,12 +424,11 @@ impl Run {
                 }
             }
         }
-        for signature in [0, 1] {
+        for signature in 0..if self.named.is_some() { 4 } else { NAMED } {
             let template = asking(signature, None);
-            let Some(Answer::Count(count)) = self.network.call(0, &Request::Count { template: &template })
-            else {
-                return Err("no count".to_owned());
-            };
+            let space = if signature < NAMED { SpaceNumber::UNNAMED } else { self.named() };
+            let count = self.network.call_in(0, space, &Request::Count { template: &template });
+            let Some(Answer::Count(count)) = count else { return Err("no count".to_owned()) };
             self.clock += 2;
             let (act, answered) = (Act::Count(Pattern::of(signature), count), Some(self.clock));
             self.history.push(Event { client: 0, act, asked: self.clock - 1, answered });
@@ -414,14 +442,7 @@ impl Run {
 
 fn run(seed: u64, space: SpaceConfig, does_together: bool) -> Result<(Network, u32), String> {
     // Nothing becomes a dead letter.
-    let mut run = Run::new(seed, SpaceConfig { max_attempts: 1_000, ..space }, does_together);
-    for _ in 0..400 {
-        if run.history.len() + run.asked.len() > 34 {
-            break;
-        }
-        run.step();
-    }
-    run.verdict()
+    Run::new(seed, SpaceConfig { max_attempts: 1_000, ..space }, does_together).play()
 }
 
 #[test]
@@ -458,39 +479,4 @@ fn what_several_managers_do_together_one_space_could_do() {
         commits > 300 && held > 800 && migrations > 300 && conflicts > 50 && rings > 3,
         "each is tried often: {commits} commits, {held} inputs held, {migrations} migrations, {conflicts} conflicts, {rings} rings"
     );
-}
-
-#[cfg(feature = "seeded-defects")]
-#[test]
-fn each_built_in_defect_is_found() {
-    use crate::Defect;
-    // Each with a run near which it is found, so that the search is short; any other would find it later.
-    let alone = [
-        (Defect::TupleLeftBehind, 0),
-        (Defect::WaiterLeftBehind, 20),
-        (Defect::AnsweredDuringMigration, 850),
-        (Defect::AnsweredInOldEpoch, 0),
-        (Defect::KeyServedAtOldPlace, 0),
-        (Defect::PutNotFenced, 70),
-        (Defect::AgeKeptByNewTuple, 40),
-        (Defect::AgesNotPassed, 0),
-        (Defect::AnsweredBeforeItCame, 350),
-    ];
-    let together = [
-        (Defect::LockNotHeld, 0),
-        (Defect::PartDoneAtLock, 3_000),
-        (Defect::WitnessGoneAtLock, 32_100),
-        (Defect::PartNotGivenUp, 0),
-        (Defect::PartsNotFenced, 0),
-        (Defect::SoughtBeforeStill, 0),
-        (Defect::SelectTakesAll, 0),
-        (Defect::RingNotHeard, 0),
-    ];
-    let alone = alone.map(|(defect, near)| (defect, near, false));
-    let together = together.map(|(defect, near)| (defect, near, true));
-    for (defect, near, does_together) in alone.into_iter().chain(together) {
-        let space = SpaceConfig { defect: Some(defect), ..SpaceConfig::default() };
-        let found = (near..near + 3_000).find(|seed| run(*seed, space, does_together).is_err());
-        assert!(found.is_some(), "{defect:?} is not found");
-    }
 }

@@ -16,10 +16,11 @@ impl Run {
         let (signature, key) = self.partition();
         let leaves_key_out = self.leaves_key_out && self.draw(3) == 0;
         let key = (!leaves_key_out).then_some(key);
-        let named = Pattern { signature: signature + NAMED, key };
+        let here = Pattern { key, ..Pattern::of(signature) };
+        let named = Pattern { signature: signature + NAMED, ..here };
         let (of, from, into) = match self.draw(2) {
-            0 => ([Pattern { signature, key }, named], SpaceNumber::UNNAMED, self.named()),
-            _ => ([named, Pattern { signature, key }], self.named(), SpaceNumber::UNNAMED),
+            0 => ([here, named], SpaceNumber::UNNAMED, self.named()),
+            _ => ([named, here], self.named(), SpaceNumber::UNNAMED),
         };
         let request = Request::CollectInto { takes: true, into, template: &asking(signature, key) };
         (Act::Move { of, count: None }, self.network.ask_in(client, from, &request))

@@ -178,9 +178,12 @@ impl Board {
         });
     }
 
-    /// A view has begun.
-    pub(super) fn begun(&self) {
-        self.change(|state| state.is_outside = false);
+    /// A view with these members has begun: nobody is linked any more who is none of them.
+    pub(super) fn begun(&self, members: &[u16]) {
+        self.change(|state| {
+            state.is_outside = false;
+            state.awaited.retain(|peer| members.contains(&peer.node.0));
+        });
     }
 
     /// All members want to end.
@@ -339,5 +342,25 @@ impl Board {
             None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
             Some(left) => self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quintet_contract::NodeId;
+    use quintet_wire::registry::PORT_ISOTACH;
+
+    /// One that is linked to others at once, and ends, may never be linked to this member.
+    #[test]
+    fn who_joins_does_not_wait_for_a_member_that_the_others_have_lost() {
+        let peer = |member| Address { node: NodeId(member), port: PORT_ISOTACH };
+        let board = Board::awaiting([peer(0), peer(1)]).expect("it has a process");
+        let soon = || Instant::now() + Duration::from_millis(1);
+        board.linked(peer(0));
+        let waited = board.wait_for_begin(soon()).expect_err("member 1 is missing");
+        assert!(waited.text().contains("no link to member 1"), "{waited}");
+        board.begun(&[0, 2]);
+        assert_eq!(board.wait_for_begin(soon()), Ok(()));
     }
 }

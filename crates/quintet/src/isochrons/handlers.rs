@@ -136,7 +136,7 @@ impl Callers {
         for told in &mut self.on_view {
             told(&present);
         }
-        self.board().begun();
+        self.board().begun(&present.members);
     }
 
     fn deliver(&mut self, message: &Delivered<'_>) {

@@ -103,8 +103,17 @@ impl Manager {
         match asked {
             Route::Spread(signature, field) => self.want(Relocation::Class(signature, Class::Hash(field))),
             Route::Gather(signature) => self.want(Relocation::Class(signature, Class::Search)),
-            // It only asks.
-            _ => {}
+            // It only asks, or was taken before.
+            Route::Ask { .. }
+            | Route::Count(_)
+            | Route::Join { .. }
+            | Route::Load(_)
+            | Route::Lock { .. }
+            | Route::Unlock(_)
+            | Route::Ring(_)
+            | Route::Give { .. }
+            | Route::Room(_)
+            | Route::Page(_) => {}
         }
         self.direct(now, out);
     }

@@ -1,6 +1,6 @@
 //! Collections into another space, where the space without a name has several managers: each rule seen by a client.
 
-use super::network::{Network, is_manager};
+use super::network::Network;
 use super::rules::{network, spread};
 use crate::{
     Answer, DEAD_LETTER, Field, MAX_CARRIED_BYTES, Request, SpaceConfig, SpaceNumber, SpaceSettings,
@@ -326,11 +326,7 @@ fn a_manager_that_is_gone_while_it_collects_ends_the_space_for_all() {
         (0..30).flat_map(|steps| (0..3).flat_map(move |gone| [false, true].map(|way| (steps, gone, way))))
     {
         let (mut network, _, asked, mut random) = begun(out_of_named, steps);
-        for other in (0..3).filter(|other| *other != gone) {
-            network.lose_between(other, gone);
-            network.deliver_where(|from, to| is_manager(from) && is_manager(to));
-        }
-        network.lose(1, gone);
+        network.lose_manager(1, gone);
         network.settle(&mut random);
         assert!(network.take_answer(1, asked).is_some(), "{steps} steps, then {gone}");
         let answer = network.call(0, &Request::Status);

@@ -321,6 +321,15 @@ impl Network {
         self.give(manager_at(other), Input::Peer(manager_at(manager), &down));
     }
 
+    /// A manager's process ends: the other ones hear so, one after the other, and what each of them says of it comes to the rest before the next one hears it itself; at last a client does.
+    pub(super) fn lose_manager(&mut self, client: usize, manager: usize) {
+        for other in (0..self.managers.len()).filter(|other| *other != manager) {
+            self.lose_between(other, manager);
+            self.deliver_where(|from, to| is_manager(from) && is_manager(to));
+        }
+        self.lose(client, manager);
+    }
+
     /// Two managers are linked.
     pub(super) fn link_managers(&mut self, one: usize, other: usize) {
         self.give(manager_at(one), Input::Peer(manager_at(other), &UP));

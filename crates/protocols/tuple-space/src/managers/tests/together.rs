@@ -1,6 +1,6 @@
 //! What several managers do at one instant, each rule seen by a client.
 
-use super::network::{Network, is_manager};
+use super::network::Network;
 use super::rules::{network, out};
 use crate::{Answer, LeaseId, Request, SpaceConfig, Template, Tuple, Wait, Witness, template, tuple};
 use quintet_contract::{Random, Span};
@@ -232,11 +232,7 @@ fn a_manager_that_is_gone_in_the_midst_ends_the_space_for_all() {
         for _ in 0..steps {
             network.step(&mut random);
         }
-        for other in (0..3).filter(|other| *other != gone) {
-            network.lose_between(other, gone);
-            network.deliver_where(|from, to| is_manager(from) && is_manager(to));
-        }
-        network.lose(1, gone);
+        network.lose_manager(1, gone);
         network.settle(&mut random);
         assert!(network.take_answer(1, asked).is_some(), "{steps} steps, then {gone}");
         let answer = network.call(0, &Request::Status);

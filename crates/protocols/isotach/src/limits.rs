@@ -43,6 +43,8 @@ pub(crate) const FRONT_BYTES: usize = 64;
 pub(crate) const NEWCOMER_BYTES: usize = 14;
 /// Bytes of an announcement without its receivers.
 pub(crate) const ANNOUNCEMENT_BYTES: usize = 20;
+/// Bytes of a marker.
+pub(crate) const MARKER_BYTES: usize = 18;
 /// As much gathers for token managers in one burst.
 pub(crate) const MAX_GATHERED: usize = 16;
 /// Of a part that is here, as a token manager is told: its sender and rank.

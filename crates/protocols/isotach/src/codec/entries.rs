@@ -1,7 +1,7 @@
 //! What token managers are told and tell: announcements, tokens, markers; and the answer to a part.
 
 use super::calls::{ReadValue, Values, read_values};
-use crate::limits::{FULL_BATCH_BYTES, MAX_BATCH_BYTES, MAX_NODES};
+use crate::limits::{FULL_BATCH_BYTES, MARKER_BYTES, MAX_BATCH_BYTES, MAX_NODES};
 use crate::logical_time::{Pulse, Rank, View};
 use quintet_contract::NodeId;
 use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
@@ -96,7 +96,7 @@ impl<F: Encode> Encode for Batched<'_, F> {
     }
 }
 
-/// What is in front of announcements, markers, and what was received.
+/// What is in front of announcements, markers, and what was received; or all that is told of a view.
 impl Encode for View {
     fn encode(&self, sink: &mut impl Sink) {
         sink.u32(self.0);
@@ -154,7 +154,7 @@ pub(crate) fn write_marker(ordered: &Ordered, sink: &mut impl Sink) {
 }
 
 /// Markers that a frame has at most.
-pub(crate) const MARKERS_OF_A_FRAME: usize = FULL_BATCH_BYTES / 18;
+pub(crate) const MARKERS_OF_A_FRAME: usize = FULL_BATCH_BYTES / MARKER_BYTES;
 
 /// The body of [`MARKERS`](super::MARKERS).
 pub(crate) struct Markers<I> {

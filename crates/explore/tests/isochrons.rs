@@ -129,6 +129,13 @@ fn what_a_member_told_its_program_is_not_lost_as_it_is_stopped() {
     assert!(report.failure.is_none() && report.undecided.is_empty(), "{report}");
 }
 
+/// A member that stands still is stopped late, and goes on at once: the others hear of its end before it is linked again.
+#[test]
+fn that_a_member_is_stopped_is_heard_before_it_is_linked_again() {
+    let report = explore(&Isonets::default(), &Options::of(16_291..16_292));
+    assert!(report.failure.is_none() && report.undecided.is_empty(), "{report}");
+}
+
 /// Runs the schedules of a folder: how many there are.
 fn hold_again(system: &impl System, folder: &str) -> usize {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);

@@ -128,6 +128,8 @@ struct Life {
     port: Port,
     number: u64,
     is_up: bool,
+    /// When its peers have been told how it went down last.
+    told: Time,
     /// It went down as its process ended by itself.
     has_exited: bool,
     next_request: Time,
@@ -174,6 +176,7 @@ impl<'a, S: System> Run<'a, S> {
             port: system.port_of(node),
             number: 1,
             is_up: true,
+            told: Time::ZERO,
             has_exited: false,
             next_request: Time::ZERO,
             requests_left: plan.requests,
@@ -251,8 +254,10 @@ impl<'a, S: System> Run<'a, S> {
             self.run_to(next)?;
             self.do_due();
             if let Some((_, fault)) = faults.next_if(|(at, _)| Time::ZERO + *at <= next) {
-                if let Fault::Down { node, remembers: true, .. } = fault {
-                    self.let_work_end(*node)?;
+                match fault {
+                    Fault::Down { node, remembers: true, .. } => self.let_work_end(*node)?,
+                    Fault::Up { node, .. } => self.let_peers_know(*node)?,
+                    _ => {}
                 }
                 self.suffer(fault);
             } else if let Some((index, _)) = request.filter(|(_, at)| *at <= next) {
@@ -371,6 +376,12 @@ impl<'a, S: System> Run<'a, S> {
             self.run_to(next.time())?;
         }
         Ok(())
+    }
+
+    /// Lets the peers of a node hear that it is down, if they have not: one that stood still went down late, and the end of a link is told before the next one is there.
+    fn let_peers_know(&mut self, node: NodeId) -> Result<(), Broken> {
+        let told = self.life(node).told;
+        if told > self.simulation.now() { self.run_to(told) } else { Ok(()) }
     }
 
     fn suffer(&mut self, fault: &Fault) {

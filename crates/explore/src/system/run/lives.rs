@@ -45,7 +45,8 @@ impl<S: System> Run<'_, S> {
             View { simulation: &self.simulation, hosted: &self.lives, protocol: core::marker::PhantomData };
         self.system.goes_down(node, &view, &mut self.ledger);
         self.simulation.crash(node, notice);
-        self.life(node).is_up = false;
+        let told = self.simulation.now() + notice;
+        (self.life(node).is_up, self.life(node).told) = (false, told);
         if !remembers {
             self.answers.borrow_mut().retain(|(whose, _)| *whose != node);
             self.system.crashed(node, &mut self.ledger);

@@ -185,7 +185,11 @@ impl Node {
             return;
         }
         if self.is_agreed {
-            return self.say_agreed(coordinator);
+            // A coordinator knows that, and asks once it has its state and has begun that view.
+            if coordinator != self.config.me {
+                self.say_agreed(coordinator);
+            }
+            return;
         }
         self.is_frozen = true;
         let entries = self.known().entries();

@@ -100,6 +100,43 @@ fn who_has_asked_a_newcomer_that_begins_an_earlier_view_is_told_so() {
     assert_eq!((*to, Cut::decode_all(&frame.body)), (peer(1), Ok(begun)));
 }
 
+/// Nodes 2, 3 and 4 have joined view 3 and wait for the state of it; view 4, which begins without node 0, has begun at node 1, which ends.
+#[test]
+fn a_newcomer_that_waits_for_its_state_says_nothing_to_itself_when_a_later_view_is_its_to_begin() {
+    let topology = Topology::lan(NodeId(9), &[0, 1, 2, 3, 4].map(NodeId)).expect("it is one");
+    let isonet = Arc::new(Isonet::new(topology, BTreeMap::new()).expect("nothing is shared"));
+    let mut node =
+        Node::new(NodeConfig { joins: Some(7), ..NodeConfig::new(NodeId(2), CALLERS, View(0), isonet) });
+    let tell = |node: &mut Node, view, topology| {
+        let joined = |node: u16| (NodeId(node), Joined { view: View(3), life: 5 + u64::from(node) });
+        let next = NextView { view: View(view), topology };
+        let body = encode_to_vec(&NextMembers { next, newcomers: [2, 3, 4].map(joined).into() });
+        give(node, CALLERS, NEXT_VIEW, view.into(), &body)
+    };
+    let cut = |node: &mut Node, from, (view, next), step| {
+        give(node, peer(from), CUT, 0, &encode_to_vec(&Cut { view: View(view), next: View(next), step }))
+    };
+    let prefix = || CutStep::Prefix { is_complete: true, order: vec![] };
+    tell(&mut node, 3, "switch lan at 9: 0 1 2 3 4");
+    cut(&mut node, 0, (2, 3), CutStep::Gather);
+    cut(&mut node, 0, (2, 3), prefix());
+    cut(&mut node, 0, (3, 3), CutStep::Begun);
+    tell(&mut node, 4, "switch lan at 8: 1 2 3 4");
+    cut(&mut node, 1, (3, 4), CutStep::Gather);
+    cut(&mut node, 1, (3, 4), prefix());
+    cut(&mut node, 1, (4, 4), CutStep::Begun);
+    assert_eq!(node.view(), View(3), "it waits for the state");
+    node.handle(Time(1), Input::Peer(peer(1), &PeerChange::Down(DownCause::Died)), &mut Effects::default());
+    let said = tell(&mut node, 5, "switch lan at 7: 2 3 4");
+    assert!(said.iter().all(|(to, _)| *to == CALLERS), "{said:?}");
+    assert_eq!(
+        transferred(&transfer(&mut node, 3, TransferStep::Lacks)),
+        [(4, TransferStep::WantsVariables(None))]
+    );
+    let said = refused(&transfer(&mut node, 4, TransferStep::Lacks)).expect("nobody is left who has it");
+    assert!(said.contains("start it anew"), "{said}");
+}
+
 #[test]
 fn what_is_executed_waits_for_the_state_and_so_does_the_program() {
     let mut node = newcomer();

@@ -1,7 +1,7 @@
 //! quintet_isochron - operations of several processes at one instant
 //!
 //! An *isochron* is a set of operations: messages to handlers of members, reads and writes of shared variables (quintet_isonet(3)). All of them are executed at one instant of logical time, and
-//! all members execute all isochrons in one order. It has 1 to 1024 operations, of 60 KiB less 64 bytes all together, and its reads give as much at most.
+//! all members execute all isochrons in one order. It has 1 to 1024 operations, of 60 KiB less 64 bytes all together beside its longest message, which has 64 KiB at most, and its reads give 60 KiB less 64 bytes at most.
 //!
 //! It is put together, begun, and waited for. Several may be under way at once, 240 of a member at most, and several may be put together at once. What is freed before it was begun has not
 //! happened; what is freed under way goes on.

@@ -78,7 +78,7 @@ static void send_note(quintet_isonet *isonet, int members, uint8_t note) {
 /* What member 0 refuses. */
 static void refuse(quintet_isonet *isonet) {
     quintet_isochron *isochron;
-    static char large[62000];
+    static char large[70000];
     OK(quintet_isochron_new(isonet, &isochron));
     COMES_TO(QUINTET_BAD_VALUE, quintet_isochron_send(isochron, 2, NOTE, "", 0));
     COMES_TO(QUINTET_BAD_VALUE, quintet_isochron_read(isochron, 9, NULL));

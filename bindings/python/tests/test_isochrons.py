@@ -97,7 +97,7 @@ def test_values_keep_their_types_and_what_does_not_fit_is_refused(lab):
             isonet.send(2, "note")
         with isonet.isochron() as i:
             with pytest.raises(quintet.TooLarge):
-                i.send(0, "note", bytes(62_000))
+                i.send(0, "note", bytes(70_000))
             reading = i.read(X)
             with pytest.raises(quintet.BadValue, match="not executed"):
                 reading.value

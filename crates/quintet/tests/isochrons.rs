@@ -176,7 +176,7 @@ fn plain_messages_come_whatever_isochrons_wait_for() {
     let own: Vec<_> = heard.iter().take(100).map(|(sender, bytes)| (sender, bytes[0])).collect();
     assert_eq!(own, (0..100u8).map(|number| (0, number)).collect::<Vec<_>>(), "in their order");
     assert_eq!(members[0].send_plain(2, 4, "x").unwrap_err().code(), Code::BadValue);
-    assert_eq!(members[0].send_plain(1, 4, vec![0; 61_441]).unwrap_err().code(), Code::TooLarge);
+    assert_eq!(members[0].send_plain(1, 4, vec![0; 65_537]).unwrap_err().code(), Code::TooLarge);
     let mut giving = members[0].isochron().unwrap();
     giving.assign(X, 9u64.to_le_bytes().to_vec()).unwrap();
     giving.execute().unwrap();
@@ -197,7 +197,7 @@ fn what_a_program_does_wrong_is_refused_with_words_and_the_isonet_goes_on() {
     refused(open.send(2, 0, vec![]).unwrap_err(), Code::BadValue, "node 2");
     refused(open.read(Y).unwrap_err(), Code::BadValue, "variable 2");
     refused(open.write(X, vec![0; 7]).unwrap_err(), Code::BadValue, "7");
-    refused(open.send(1, 0, vec![0; 61_440]).unwrap_err(), Code::TooLarge, "61");
+    refused(open.send(1, 0, vec![0; 65_537]).unwrap_err(), Code::TooLarge, "65537");
     refused(open.execute().unwrap_err(), Code::BadValue, "no operation");
     let mut dropped = member.isochron().unwrap();
     dropped.write(X, vec![1; 8]).unwrap();

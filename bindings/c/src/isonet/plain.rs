@@ -7,7 +7,7 @@ use crate::error::quintet_status;
 use crate::messaging::message;
 use core::ffi::c_void;
 
-/// Sends a plain message, 60 KiB at most, to the plain handler of a member, this one as well, and waits until it has arrived: that program takes it with `quintet_isonet_next`, before or
+/// Sends a plain message, 64 KiB at most, to the plain handler of a member, this one as well, and waits until it has arrived: that program takes it with `quintet_isonet_next`, before or
 /// behind whatever isochrons do. What one member sends another in plain messages comes in the order in which it was sent.
 ///
 /// Fails with `QUINTET_BAD_VALUE` for no such member, `QUINTET_TOO_LARGE`; `QUINTET_BUSY` if 256 plain messages of this member have not arrived, and it was not sent; `QUINTET_BUSY`, too, while messages fill their

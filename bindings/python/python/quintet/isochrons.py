@@ -159,7 +159,7 @@ class Isonet(Member):
         """Sends a plain message to a member's plain handler, this one's as well, and waits until it has arrived, `timeout` seconds at most. It has no place in the order, and
         waits for nothing that has one; what one member sends another so comes in the order in which it was sent.
 
-        Raises BadValue for no such member, and in a handler, which sends with `message.send_plain`; TooLarge: it has more than 60 KiB; Busy: 256 plain messages of this member
+        Raises BadValue for no such member, and in a handler, which sends with `message.send_plain`; TooLarge: it has more than 64 KiB; Busy: 256 plain messages of this member
         have not arrived, and it was not sent; PeerDied: that member has ended, and it may have arrived; TimedOut: it goes on; Unreachable and its kin as `isochron`.
         """
         if self._isochrons.is_handling():

@@ -208,7 +208,7 @@ impl Program {
     }
 
     pub(super) fn delivered(&mut self, frame: Frame<'_>) -> Result<(), Broken> {
-        let place = Delivered::decode_all(frame.body).map_err(|error| self.broken(error))?.place;
+        let place = Delivered::of(frame).map_err(|error| self.broken(error))?.place;
         let last = self.last_delivered.replace(place);
         match last.filter(|last| *last > place) {
             Some(last) => Err(self.broken(format!("a message of {place:?} came behind one of {last:?}"))),

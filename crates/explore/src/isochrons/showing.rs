@@ -39,9 +39,9 @@ pub(super) fn of_stack(frame: Frame<'_>) -> String {
 fn detail(frame: Frame<'_>) -> Option<String> {
     let body = frame.body;
     Some(match frame.kind {
-        SUBMIT => operations(&read_operations(&mut Reader::new(body)).ok()?),
+        SUBMIT => operations(&read_operations(&mut Reader::new(body), frame.bulk).ok()?),
         PART => {
-            let part = Part::decode_all(body).ok()?;
+            let part = Part::of(frame).ok()?;
             format!("rank {}, {}", part.rank.0, operations(&part.operations))
         }
         COMPLETED => {
@@ -50,7 +50,7 @@ fn detail(frame: Frame<'_>) -> Option<String> {
         }
         REFUSED => Refusal::decode_all(body).ok()?.to_string(),
         DELIVERED => {
-            let delivered = Delivered::decode_all(body).ok()?;
+            let delivered = Delivered::of(frame).ok()?;
             format!("rank {} of node {} at {}", delivered.rank.0, delivered.sender.0, place(&delivered.place))
         }
         HALTED => Halted::decode_all(body).ok()?.halt.to_string(),

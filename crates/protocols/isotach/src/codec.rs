@@ -36,8 +36,10 @@
 //! | [`TAKE_STATE`] | 24 | node, program | view u32: somebody joins with it, and the program is to give the state that it has now |
 //! | [`PROGRAM_STATE`] | 25 | program, node; node, program | view u32, is complete u8, and to the end: bytes |
 //!
+//! The bytes of a long message ([`SHORT_MESSAGE_BYTES`](crate::limits::SHORT_MESSAGE_BYTES)) are the bulk of its frame: of a `PLAIN` or `DELIVERED`, and of the longest one in a `SUBMIT` or `PART`.
+//!
 //! Operations are counted (u16). Each is a tag u8 and: 0 message, to u16, handler u32, bytes (length u32); 1 read, variable u32; 2 write, variable u32,
-//! value (length u32); 3 reservation, variable u32; 4 value of a reserved place, as a write. Values are counted (u16): tag u8, 0 and the value
+//! value (length u32); 3 reservation, variable u32; 4 value of a reserved place, as a write; 5 message whose bytes are the bulk, to u16, handler u32. Values are counted (u16): tag u8, 0 and the value
 //! (length u32); 1: aborted; 2: lost; 3: unanswered, of a node to its program alone. A ballot is round u32, node u16; a topology its text (length u32), and in `AGREE`, and in a `NEXT_VIEW` for a node and `AGREED` where there are any,
 //! who has joined, counted (u16): node u16, the first view with it u32, life u64. A copy is variable u32, tag u8: 0 and a value (length u32), 1 and who has reserved its place u16,
 //! 2: aborted, or 3: lost; and who else has reserved one, counted (u16), each u16; nodes are counted (u16), each u16. Receivers are counted (u16), ascending, each u16. A stamp is view u32, pulse u64, sender u16, rank u64; a place is a stamp
@@ -68,8 +70,8 @@ pub(crate) use entries::{
 pub use entries::{read_announcements, read_markers, read_received, read_token};
 pub use isonet::{read_isonet, write_isonet};
 pub use members::NextMembers;
-pub(crate) use operations::write_operations;
-pub use operations::{Part, read_operations};
+pub use operations::{Part, Submission, read_operations};
+pub(crate) use operations::{read_all_operations, read_submission, write_operations};
 pub use transfer::{Copied, CopyState, ProgramState, Transfer, TransferStep};
 
 use crate::logical_time::View;

@@ -47,8 +47,8 @@ impl Fence {
 
     /// Keeps a frame until a view begins, whatever it is of.
     pub(crate) fn keep(&mut self, from: Address, frame: Frame<'_>) -> Passage {
-        let bytes = frame.body.len() + size_of::<(Address, OwnedFrame)>();
-        if self.early_bytes + bytes > MAX_EARLY_BYTES || !frame.bulk.is_empty() {
+        let bytes = frame.body.len() + frame.bulk.len() + size_of::<(Address, OwnedFrame)>();
+        if self.early_bytes + bytes > MAX_EARLY_BYTES {
             return Passage::Flood;
         }
         self.early_bytes += bytes;

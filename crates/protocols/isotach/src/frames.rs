@@ -1,6 +1,6 @@
 //! Frames that wait, one after the other in one buffer.
 
-use quintet_contract::{Frame, Kind, Token};
+use quintet_contract::{Address, Bytes, Frame, Kind, Outbox, SendError, Token};
 use quintet_wire::Encode;
 use std::collections::VecDeque;
 
@@ -72,6 +72,19 @@ impl Encode for Written<'_> {
     }
 }
 
+/// Sends a frame with its bulk, if it has any.
+pub(crate) fn send(
+    out: &mut dyn Outbox,
+    to: Address,
+    frame: Frame<'_>,
+    bulk: &Bytes,
+) -> Result<(), SendError> {
+    match bulk.is_empty() {
+        true => out.send(to, frame.kind, frame.token, frame.body),
+        false => out.send_bulk(to, frame.kind, frame.token, frame.body, bulk.clone()),
+    }
+}
+
 impl<N> Frames<N> {
     pub(crate) fn is_empty(&self) -> bool {
         self.heads.is_empty()
@@ -137,11 +150,21 @@ impl<N> Frames<N> {
     }
 }
 
-impl Frames {
+impl<N: Clone + Default> Frames<N> {
     pub(crate) fn push(&mut self, kind: Kind, token: Token, body: &impl Encode) {
-        self.push_noted(kind, token, body, ());
+        self.push_noted(kind, token, body, N::default());
     }
 
+    /// What waits in another goes behind what waits here.
+    pub(crate) fn append(&mut self, mut other: Frames<N>) {
+        while let Some((frame, note)) = other.front() {
+            self.push_noted(frame.kind, frame.token, &Written(frame.body), note.clone());
+            other.pop_front();
+        }
+    }
+}
+
+impl Frames {
     /// Room for a body of at most so many bytes. A second one takes the place of one that was not committed.
     pub(crate) fn begin(&mut self, at_most: usize) -> &mut [u8] {
         self.bodies.truncate(self.end);
@@ -166,14 +189,6 @@ impl Frames {
         body.extend_from_slice(frame.body);
         self.pop_front();
         Some(head)
-    }
-
-    /// What waits in another goes behind what waits here.
-    pub(crate) fn append(&mut self, mut other: Frames) {
-        while let Some((frame, ())) = other.front() {
-            self.push(frame.kind, frame.token, &Written(frame.body));
-            other.pop_front();
-        }
     }
 }
 

@@ -9,6 +9,7 @@ use crate::codec::{
     Delivered, Executed, Farewell, Halted, INSTALLED, NEXT_VIEW, NextMembers, NextView, Ordered, PART, Part,
     Plain, ProgramState, REFUSED, Refusal, SENT, SUBMIT, TOKEN, Transfer, TransferStep,
 };
+use crate::limits::SHORT_MESSAGE_BYTES;
 use crate::{
     Isonet, Joined, ManagerConfig, Member, Members, Newcomers, Node, NodeConfig, Operation, Pulse, Rank,
     ReadValue, Shape, Testimony, TokenManager, Topology, Variable, View,
@@ -26,7 +27,7 @@ use std::sync::Arc;
 /// # Panics
 /// If it is not: a defect of the codec.
 pub fn decode(bytes: &[u8]) {
-    again::<Part>(bytes);
+    part_again(bytes);
     again::<Executed>(bytes);
     again::<Completed>(bytes);
     again::<Refusal>(bytes);
@@ -40,7 +41,6 @@ pub fn decode(bytes: &[u8]) {
     again::<NextMembers<'_>>(bytes);
     again::<Transfer>(bytes);
     again::<ProgramState<'_>>(bytes);
-    let _ = codec::read_operations(&mut Reader::new(bytes));
     let _ = codec::read_announcements(bytes);
     let _ = codec::read_received(bytes);
     let _ = codec::read_markers(bytes);
@@ -58,6 +58,16 @@ pub fn decode(bytes: &[u8]) {
 fn again<'a, T: Decode<'a> + Encode>(bytes: &'a [u8]) {
     if let Ok(message) = T::decode_all(bytes) {
         assert_eq!(encode_to_vec(&message), bytes, "one message has one encoding");
+    }
+}
+
+/// A part, with bulk and without.
+fn part_again(bytes: &[u8]) {
+    for bulk in [Bytes::new(), Bytes::from_static(&[7; SHORT_MESSAGE_BYTES + 1])] {
+        let read = |body: &[u8], bulk: &Bytes| Part::of(Frame { bulk, ..Frame::new(PART, Token(1), body) });
+        if let Ok(part) = read(bytes, &bulk) {
+            assert_eq!(read(&encode_to_vec(&part), &part.bulk()).as_ref(), Ok(&part));
+        }
     }
 }
 
@@ -198,14 +208,20 @@ impl Driven {
                 "what was asked is answered once, and nothing else is"
             );
         } else if frame.kind == DELIVERED {
-            Delivered::decode_all(frame.body).expect("what is told can be read");
+            Delivered::of(frame).expect("what is told can be read");
         }
     }
 
     fn ask(&mut self, to: Address, kind: Kind, body: &[u8]) {
+        let token = self.next_asked();
+        self.give(to, Input::Frame(CALLERS, Frame::new(kind, token, body)));
+    }
+
+    /// The token of a request, which is to be answered.
+    fn next_asked(&mut self) -> Token {
         self.token += 1;
         self.asked.insert(Token(self.token));
-        self.give(to, Input::Frame(CALLERS, Frame::new(kind, Token(self.token), body)));
+        Token(self.token)
     }
 
     fn submit(&mut self, number: u8) {
@@ -225,16 +241,15 @@ impl Driven {
     fn raw(&mut self, reader: &mut Reader<'_>, from: Address, to: Address) {
         let (Ok(kind), Ok(len)) = (reader.u8(), reader.u8()) else { return };
         let body = reader.bytes(usize::from(len).min(reader.left())).expect("as many as there are");
+        let bulk = if kind < 128 { Bytes::new() } else { Bytes::from_static(&[7; SHORT_MESSAGE_BYTES + 1]) };
         let kind = Kind(SUBMIT.0 + kind % 26);
-        if from == CALLERS {
+        let token = match from == CALLERS {
             // Whoever asks to leave is told when all do, and not answered.
-            return if kind == codec::LEAVE {
-                self.give(to, Input::Frame(from, Frame::new(kind, Token(0), body)))
-            } else {
-                self.ask(to, kind, body)
-            };
-        }
-        self.give(to, Input::Frame(from, Frame::new(kind, Token(u64::from(len)), body)));
+            true if kind == codec::LEAVE => Token(0),
+            true => self.next_asked(),
+            false => Token(u64::from(len)),
+        };
+        self.give(to, Input::Frame(from, Frame { bulk: &bulk, ..Frame::new(kind, token, body) }));
     }
 
     /// A part of a node's next isochron but few, and the marker for it.

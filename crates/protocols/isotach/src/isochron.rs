@@ -7,7 +7,9 @@ mod tests;
 pub use misuse::Misuse;
 
 use crate::isonet::{Isonet, Variable};
-use crate::limits::{FRONT_BYTES, MAX_ISOCHRON_BYTES, MAX_OPERATIONS, MAX_READ_BYTES};
+use crate::limits::{
+    FRONT_BYTES, MAX_ISOCHRON_BYTES, MAX_MESSAGE_BYTES, MAX_OPERATIONS, MAX_READ_BYTES, SHORT_MESSAGE_BYTES,
+};
 use quintet_contract::{Bytes, NodeId};
 use quintet_wire::Encode;
 use smallvec::SmallVec;
@@ -221,8 +223,33 @@ impl Composer {
 struct Size {
     operations: usize,
     bytes: usize,
+    long: Long,
     reads: usize,
     read_bytes: usize,
+}
+
+/// The longest message, if it is long.
+#[derive(Clone, Copy, Default, Debug)]
+struct Long {
+    /// Where its bytes are.
+    at: usize,
+    bytes: usize,
+    /// Messages that have these bytes.
+    messages: usize,
+}
+
+impl Long {
+    /// The same with one message more.
+    fn with(self, bytes: &Bytes) -> Long {
+        let (at, length) = (bytes.as_ptr().addr(), bytes.len());
+        if (at, length) == (self.at, self.bytes) {
+            Long { messages: self.messages + 1, ..self }
+        } else if length > self.bytes.max(SHORT_MESSAGE_BYTES) {
+            Long { at, bytes: length, messages: 1 }
+        } else {
+            self
+        }
+    }
 }
 
 impl Size {
@@ -232,9 +259,14 @@ impl Size {
             Operation::Read(variable) => isonet.shape(*variable).map(|shape| shape.bytes),
             _ => None,
         };
+        let long = match operation {
+            Operation::Send { bytes, .. } => self.long.with(bytes),
+            _ => self.long,
+        };
         let size = Size {
             operations: self.operations + 1,
             bytes: self.bytes + operation.encoded_len(),
+            long,
             reads: self.reads + usize::from(read.is_some()),
             // A value travels with its length and what became of it.
             read_bytes: self.read_bytes + read.map_or(0, |bytes| bytes + 5),
@@ -243,8 +275,13 @@ impl Size {
         if size.operations > MAX_OPERATIONS {
             return too_large("operations", size.operations, MAX_OPERATIONS);
         }
-        if size.bytes > MAX_ISOCHRON_BYTES - FRONT_BYTES {
-            return too_large("bytes", size.bytes, MAX_ISOCHRON_BYTES - FRONT_BYTES);
+        if long.bytes > MAX_MESSAGE_BYTES {
+            return too_large("bytes in a message", long.bytes, MAX_MESSAGE_BYTES);
+        }
+        let beside_long = size.bytes - long.messages * long.bytes;
+        if beside_long > MAX_ISOCHRON_BYTES - FRONT_BYTES {
+            let what = if long.messages > 0 { "bytes beside its longest message" } else { "bytes" };
+            return too_large(what, beside_long, MAX_ISOCHRON_BYTES - FRONT_BYTES);
         }
         if size.read_bytes > MAX_READ_BYTES - FRONT_BYTES {
             return too_large("bytes of values that are read", size.read_bytes, MAX_READ_BYTES - FRONT_BYTES);

@@ -1,17 +1,19 @@
 //! What waits for room on the way to one address.
 
-use crate::codec::view_of;
-use crate::frames::Frames;
+use crate::codec::{PART, Part, view_of};
+use crate::frames::{self, Frames};
 use crate::logical_time::Rank;
-use quintet_contract::{Address, Frame, Kind, Outbox, SendError, Token};
-use quintet_wire::Encode;
+use quintet_contract::{Address, Bytes, Kind, Outbox, SendError, Token};
+use quintet_wire::{Encode, encode_to_vec};
+use std::collections::VecDeque;
 
 /// Frames for one address, in order; answers and the like pass the parts that wait, which need leave to be asked.
 #[derive(Default, Debug)]
 pub(crate) struct Lane {
-    ahead: Frames,
-    /// Parts of isochrons, each under its rank.
-    parts: Frames,
+    /// Each with its bulk, empty if it has none.
+    ahead: Frames<Bytes>,
+    /// Parts of isochrons, which are written as they leave.
+    parts: VecDeque<Part>,
     /// The way is full, or not there yet.
     is_blocked: bool,
 }
@@ -21,25 +23,29 @@ impl Lane {
         self.ahead.push(kind, token, body);
     }
 
+    pub(crate) fn push_with_bulk(&mut self, kind: Kind, token: Token, body: &impl Encode, bulk: Bytes) {
+        self.ahead.push_noted(kind, token, body, bulk);
+    }
+
     /// What waited on another lane to the same address goes behind what waits here.
     pub(crate) fn follow(&mut self, other: Lane) {
         self.ahead.append(other.ahead);
     }
 
-    pub(crate) fn push_part(&mut self, kind: Kind, rank: Rank, body: &impl Encode) {
-        self.parts.push(kind, Token(rank.0), body);
+    pub(crate) fn push_part(&mut self, part: Part) {
+        self.parts.push_back(part);
     }
 
     /// Drops what is of a view.
     pub(crate) fn forget_view(&mut self) {
         self.ahead.retain(|frame| view_of(frame).is_none());
-        self.parts = Frames::default();
+        self.parts.clear();
     }
 
     /// Drops all but frames of one kind.
     pub(crate) fn keep_only(&mut self, kind: Kind) {
         self.ahead.retain(|frame| frame.kind == kind);
-        self.parts = Frames::default();
+        self.parts.clear();
     }
 
     /// There may be room.
@@ -63,18 +69,18 @@ impl Lane {
         mut part_left: impl FnMut(Rank),
     ) -> Result<(), SendError> {
         while !self.is_blocked
-            && let Some((frame, ())) = self.ahead.front()
+            && let Some((frame, bulk)) = self.ahead.front()
         {
-            self.is_blocked = !passes(to, frame, out)?;
+            self.is_blocked = !has_passed(frames::send(out, to, frame, bulk))?;
             if !self.is_blocked {
                 self.ahead.pop_front();
             }
         }
         while !self.is_blocked
-            && let Some((frame, ())) = self.parts.front()
+            && let Some(part) = self.parts.front()
         {
-            let rank = Rank(frame.token.0);
-            self.is_blocked = !passes(to, frame, out)?;
+            let rank = part.rank;
+            self.is_blocked = !has_passed(send_part(out, to, part))?;
             if !self.is_blocked {
                 self.parts.pop_front();
                 part_left(rank);
@@ -84,9 +90,17 @@ impl Lane {
     }
 }
 
-/// Sends a frame, if there is room and a way.
-fn passes(to: Address, frame: Frame<'_>, out: &mut dyn Outbox) -> Result<bool, SendError> {
-    match out.send(to, frame.kind, frame.token, frame.body) {
+fn send_part(out: &mut dyn Outbox, to: Address, part: &Part) -> Result<(), SendError> {
+    let (token, bulk) = (Token(part.rank.0), part.bulk());
+    match bulk.is_empty() {
+        true => quintet_wire::send(out, to, PART, token, part),
+        false => out.send_bulk(to, PART, token, &encode_to_vec(part), bulk),
+    }
+}
+
+/// Whether there were room and a way for a frame.
+fn has_passed(sent: Result<(), SendError>) -> Result<bool, SendError> {
+    match sent {
         Ok(()) => Ok(true),
         Err(SendError::Full | SendError::Unreachable) => Ok(false),
         Err(error) => Err(error),

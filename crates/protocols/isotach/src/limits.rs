@@ -1,12 +1,16 @@
 //! Every limit, with the relations between them proved at compile time.
 
-use quintet_contract::limits::MAX_PAYLOAD_BYTES;
+use quintet_contract::limits::{FRAGMENT_BYTES, MAX_PAYLOAD_BYTES};
 
 /// Bytes of a variable's value.
 pub const MAX_VALUE_BYTES: usize = 4 * 1024;
 /// Operations of an isochron.
 pub const MAX_OPERATIONS: usize = 1024;
-/// Bytes of an isochron's operations, encoded.
+/// Bytes of a message.
+pub const MAX_MESSAGE_BYTES: usize = 64 * 1024;
+/// Bytes of a message above which it is long, and goes beside the frame that names it: shared within a process, copied once between two.
+pub const SHORT_MESSAGE_BYTES: usize = 16 * 1024;
+/// Bytes of an isochron's operations, encoded, beside those of its longest message, if that is long.
 pub const MAX_ISOCHRON_BYTES: usize = 60 * 1024;
 /// Bytes of the values that the reads of one isochron give, encoded: they come back in one frame.
 pub const MAX_READ_BYTES: usize = 60 * 1024;
@@ -52,6 +56,7 @@ pub(crate) const RECEIVED_BYTES: usize = 10;
 
 const _: () = {
     assert!(MAX_ISOCHRON_BYTES + FRONT_BYTES <= MAX_PAYLOAD_BYTES, "an isochron fits a frame");
+    assert!(MAX_MESSAGE_BYTES <= FRAGMENT_BYTES, "every link takes the longest message in one piece");
     assert!(MAX_READ_BYTES + FRONT_BYTES <= MAX_PAYLOAD_BYTES, "and so do its values");
     assert!(MAX_VALUE_BYTES + FRONT_BYTES <= MAX_ISOCHRON_BYTES, "and any one write");
     assert!(

@@ -99,8 +99,8 @@ impl Callers {
             ENDED => self.core.leave(self.core.refusal(&Refusal::decode_all(frame.body)?)),
             LEFT => self.board().all_leave(),
             SENT => self.board().answered(frame.token, Ok(Done::Arrived)),
-            PLAIN => self.deliver_plain(&Plain::decode_all(frame.body)?),
-            DELIVERED => self.deliver(&Delivered::decode_all(frame.body)?),
+            PLAIN => self.deliver_plain(&Plain::of(frame)?),
+            DELIVERED => self.deliver(&Delivered::of(frame)?),
             TAKE_STATE => self.give_state(frame.body),
             PROGRAM_STATE => {
                 let piece = ProgramState::decode_all(frame.body)?;

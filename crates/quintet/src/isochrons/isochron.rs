@@ -6,17 +6,17 @@ use super::host::Core;
 use super::no_value::of_read;
 use crate::{Bytes, Code, Error, NoValue};
 use quintet_contract::{NodeId, OwnedFrame, Token};
-use quintet_isotach::codec::{Completed, SUBMIT};
-use quintet_isotach::{Composer, Misuse, Operation, Place, Refusal, Variable, View};
+use quintet_isotach::codec::{Completed, SUBMIT, Submission};
+use quintet_isotach::{Composer, Misuse, Place, Refusal, Variable, View};
+use quintet_wire::encode_to_vec;
 use quintet_wire::registry::{PORT_CALLERS, PORT_SESSION};
-use quintet_wire::{Encode, Sink, encode_to_vec};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 /// An isochron that is put together: messages, reads and writes that are all executed at one instant. Made by [`Isonet::isochron`](super::Isonet::isochron), one at a time
-/// on each thread. It has 1 to 1024 operations, of 60 KiB less 64 bytes all together, and its reads give as much at most.
+/// on each thread. It has 1 to 1024 operations, of 60 KiB less 64 bytes all together beside its longest message, which has 64 KiB at most, and its reads give 60 KiB less 64 bytes at most.
 ///
 /// It ends with [`execute`](Isochron::execute), [`begin`](Isochron::begin) or [`abandon`](Isochron::abandon). Dropped with operations in it, nothing of it happens, and
 /// [`Isonet::close`](super::Isonet::close) says so.
@@ -40,17 +40,6 @@ pub struct Executed {
     pub place: Place,
     /// What its reads gave, in the order in which they were said: values, or why there is none.
     pub values: Vec<Result<Bytes, NoValue>>,
-}
-
-/// The body of a submission: operations, and the view in which they were put together.
-struct Submission<'a>(&'a [Operation], View);
-
-impl Encode for Submission<'_> {
-    fn encode(&self, sink: &mut impl Sink) {
-        sink.u16(u16::try_from(self.0.len()).expect("their number was checked"));
-        self.0.iter().for_each(|operation| operation.encode(sink));
-        sink.u32(self.1.0);
-    }
 }
 
 impl Isochron {
@@ -160,8 +149,9 @@ impl Isochron {
             return Err(of_misuse(&Misuse::Empty));
         }
         let token = self.core.board.open()?;
-        let body = encode_to_vec(&Submission(self.composer.operations(), self.view)).into();
-        let frame = OwnedFrame { kind: SUBMIT, token, body, bulk: Bytes::new() };
+        let submission = Submission { operations: self.composer.operations(), view: Some(self.view) };
+        let (body, bulk) = (encode_to_vec(&submission).into(), submission.bulk());
+        let frame = OwnedFrame { kind: SUBMIT, token, body, bulk };
         self.core.node.send(PORT_CALLERS, PORT_SESSION, frame);
         Ok(PendingIsochron { core: Arc::clone(&self.core), token, view: self.view, is_over: false })
     }

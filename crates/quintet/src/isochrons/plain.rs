@@ -8,7 +8,7 @@ use crate::{Bytes, Cause, Error, Limit, Size};
 use quintet_contract::{NodeId, OwnedFrame, Token};
 use quintet_isotach::Misuse;
 use quintet_isotach::codec::{PLAIN, Plain};
-use quintet_isotach::limits::MAX_ISOCHRON_BYTES;
+use quintet_isotach::limits::{MAX_MESSAGE_BYTES, SHORT_MESSAGE_BYTES};
 use quintet_wire::encode_to_vec;
 use quintet_wire::registry::{PORT_CALLERS, PORT_SESSION};
 use std::collections::BTreeMap;
@@ -57,7 +57,7 @@ impl PlainReceived<'_> {
         handler: u32,
         bytes: impl Into<Bytes>,
     ) -> Result<PendingPlain, Error> {
-        begin(self.core, member, handler, &bytes.into())
+        begin(self.core, member, handler, bytes.into())
     }
 
     /// Begins an isochron of this member: a handler may begin it ([`Isochron::begin`]), and not wait for it.
@@ -91,7 +91,7 @@ impl IsochronMaker {
         handler: u32,
         bytes: impl Into<Bytes>,
     ) -> Result<PendingPlain, Error> {
-        begin(&self.core, member, handler, &bytes.into())
+        begin(&self.core, member, handler, bytes.into())
     }
 }
 
@@ -111,7 +111,7 @@ impl Isonet {
     /// Begins a plain message, to be waited for later.
     ///
     /// # Errors
-    /// [`Code::BadValue`](crate::Code::BadValue): there is no such member. [`Code::TooLarge`](crate::Code::TooLarge): it has more than 60 KiB.
+    /// [`Code::BadValue`](crate::Code::BadValue): there is no such member. [`Code::TooLarge`](crate::Code::TooLarge): it has more than 64 KiB.
     /// [`Code::PeerDied`](crate::Code::PeerDied), [`Code::Malformed`](crate::Code::Malformed), [`Code::Closed`](crate::Code::Closed): as
     /// [`Isonet::isochron`].
     pub fn begin_plain(
@@ -120,26 +120,27 @@ impl Isonet {
         handler: u32,
         bytes: impl Into<Bytes>,
     ) -> Result<PendingPlain, Error> {
-        begin(self.core(), member, handler, &bytes.into())
+        begin(self.core(), member, handler, bytes.into())
     }
 }
 
-fn begin(core: &Arc<Core>, member: u16, handler: u32, bytes: &[u8]) -> Result<PendingPlain, Error> {
+fn begin(core: &Arc<Core>, member: u16, handler: u32, bytes: Bytes) -> Result<PendingPlain, Error> {
     core.board.check_process()?;
     let node = NodeId(member);
     if core.present().1.topology().switch_of(node).is_none() {
         return Err(core.misuse(&Misuse::UnknownNode { node }));
     }
-    if bytes.len() > MAX_ISOCHRON_BYTES {
+    if bytes.len() > MAX_MESSAGE_BYTES {
         let text = format!(
-            "{} bytes; a plain message has {MAX_ISOCHRON_BYTES} at most: make it several",
+            "{} bytes; a plain message has {MAX_MESSAGE_BYTES} at most: make it several",
             bytes.len()
         );
         return Err(Error::new(Cause::Limit(Limit::Size(Size::Told)), text));
     }
     let token = core.board.open()?;
-    let body = encode_to_vec(&Plain { node, handler, bytes }).into();
-    let frame = OwnedFrame { kind: PLAIN, token, body, bulk: Bytes::new() };
+    let bulk = if bytes.len() > SHORT_MESSAGE_BYTES { bytes.clone() } else { Bytes::new() };
+    let body = encode_to_vec(&Plain { node, handler, bytes: &bytes }.beside(&bulk)).into();
+    let frame = OwnedFrame { kind: PLAIN, token, body, bulk };
     core.node.send(PORT_CALLERS, PORT_SESSION, frame);
     Ok(PendingPlain { core: Arc::clone(core), token, is_over: false })
 }

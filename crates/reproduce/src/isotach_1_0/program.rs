@@ -286,11 +286,11 @@ impl Program {
             RAW => self.take_raw(now, from.node, frame.body, out),
             CREDIT => self.credited(now, out),
             COMPLETED | SENT => self.acknowledged(now, out),
-            DELIVERED => match Delivered::decode_all(frame.body) {
+            DELIVERED => match Delivered::of(frame) {
                 Ok(came) => self.take(now, came.sender, came.handler, came.bytes, out),
                 Err(error) => self.refused = Some(error.to_string()),
             },
-            PLAIN => match Plain::decode_all(frame.body) {
+            PLAIN => match Plain::of(frame) {
                 Ok(came) => self.take(now, came.node, came.handler, came.bytes, out),
                 Err(error) => self.refused = Some(error.to_string()),
             },

@@ -1,10 +1,10 @@
 //! What a program is told by the node in its process, and tells it.
 
 use crate::isochron::Misuse;
-use crate::limits::{MAX_ISOCHRON_BYTES, MAX_OPERATIONS, MAX_TOPOLOGY_BYTES, MAX_VALUE_BYTES};
+use crate::limits::{MAX_MESSAGE_BYTES, MAX_OPERATIONS, MAX_TOPOLOGY_BYTES, MAX_VALUE_BYTES};
 use crate::logical_time::{Place, Rank, View};
 use core::fmt;
-use quintet_contract::{Bytes, NodeId};
+use quintet_contract::{Bytes, Frame, NodeId};
 use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
 
 /// What a read gave.
@@ -264,7 +264,7 @@ impl Decode<'_> for Refusal {
 }
 
 /// The body of [`PLAIN`](super::PLAIN).
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Plain<'a> {
     /// To whom; where it has arrived, from whom.
     pub node: NodeId,
@@ -282,6 +282,23 @@ impl Encode for Plain<'_> {
     }
 }
 
+impl<'a> Plain<'a> {
+    /// Reads one, with its bulk.
+    ///
+    /// # Errors
+    /// [`DecodeError`].
+    pub fn of(frame: Frame<'a>) -> Result<Self, DecodeError> {
+        let message = Plain::decode_all(frame.body)?;
+        Ok(Plain { bytes: in_body_or_bulk(message.bytes, frame)?, ..message })
+    }
+
+    /// What of it is in the body beside that bulk.
+    #[must_use]
+    pub fn beside(self, bulk: &Bytes) -> Plain<'a> {
+        if bulk.is_empty() { self } else { Plain { bytes: &[], ..self } }
+    }
+}
+
 impl<'a> Decode<'a> for Plain<'a> {
     fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let (node, handler) = (NodeId(reader.u16()?), reader.u32()?);
@@ -291,15 +308,30 @@ impl<'a> Decode<'a> for Plain<'a> {
 
 fn rest<'a>(reader: &mut Reader<'a>) -> Result<&'a [u8], DecodeError> {
     let (at, left) = (reader.at(), reader.left());
-    if left > MAX_ISOCHRON_BYTES {
-        let (value, limit) = (left as u64, MAX_ISOCHRON_BYTES as u64);
-        return Err(DecodeError::TooLarge { at, field: "length of a message", value, limit });
-    }
+    check_length(at, left)?;
     reader.bytes(left)
 }
 
+fn check_length(at: usize, bytes: usize) -> Result<(), DecodeError> {
+    if bytes > MAX_MESSAGE_BYTES {
+        let (value, limit) = (bytes as u64, MAX_MESSAGE_BYTES as u64);
+        return Err(DecodeError::TooLarge { at, field: "length of a message", value, limit });
+    }
+    Ok(())
+}
+
+/// The bytes of a message, which are in the body or, if it is long, the bulk: not some here and some there.
+fn in_body_or_bulk<'a>(in_body: &'a [u8], frame: Frame<'a>) -> Result<&'a [u8], DecodeError> {
+    if frame.bulk.is_empty() {
+        return Ok(in_body);
+    }
+    let at = frame.body.len() - in_body.len();
+    check_length(at, frame.bulk.len())?;
+    if in_body.is_empty() { Ok(frame.bulk) } else { Err(DecodeError::Trailing { at, left: in_body.len() }) }
+}
+
 /// The body of [`DELIVERED`](super::DELIVERED).
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Delivered<'a> {
     /// When.
     pub place: Place,
@@ -320,6 +352,23 @@ impl Encode for Delivered<'_> {
         sink.u64(self.rank.0);
         sink.u32(self.handler);
         sink.bytes(self.bytes);
+    }
+}
+
+impl<'a> Delivered<'a> {
+    /// Reads one, with its bulk.
+    ///
+    /// # Errors
+    /// [`DecodeError`].
+    pub fn of(frame: Frame<'a>) -> Result<Self, DecodeError> {
+        let message = Delivered::decode_all(frame.body)?;
+        Ok(Delivered { bytes: in_body_or_bulk(message.bytes, frame)?, ..message })
+    }
+
+    /// What of it is in the body beside that bulk.
+    #[must_use]
+    pub fn beside(self, bulk: &Bytes) -> Delivered<'a> {
+        if bulk.is_empty() { self } else { Delivered { bytes: &[], ..self } }
     }
 }
 

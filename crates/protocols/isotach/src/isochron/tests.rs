@@ -71,11 +71,48 @@ fn who_does_not_know_places_checks_none() {
 }
 
 #[test]
+fn a_long_message_counts_once_whoever_gets_it_and_the_others_have_a_limit() {
+    let mut composer = composer();
+    composer.begin().expect("none is open");
+    let long = Bytes::from(vec![7; MAX_MESSAGE_BYTES]);
+    for _ in 0..100 {
+        assert_eq!(composer.send(NodeId(1), 1, long.clone()), Ok(()));
+    }
+    let others = |composer: &mut Composer, bytes| {
+        let fits = |_: &usize| composer.send(NodeId(1), 1, Bytes::from(vec![8; bytes])).is_ok();
+        (0..).take_while(fits).count()
+    };
+    let each = 5000 + 11;
+    assert_eq!(others(&mut composer, 5000), (MAX_ISOCHRON_BYTES - FRONT_BYTES - 1100) / each);
+    let refused = composer.send(NodeId(1), 1, Bytes::from(vec![9; 5000]));
+    assert!(matches!(refused, Err(Misuse::TooLarge { what: "bytes beside its longest message", .. })));
+    let isochron = composer.end().expect("it has operations");
+    assert_eq!(check(&composer.isonet, &isochron.operations, &BTreeSet::new()), Ok(BTreeSet::new()));
+    let body = quintet_wire::encode_to_vec(&isochron);
+    assert!(body.len() <= MAX_ISOCHRON_BYTES, "it fits a frame: {}", body.len());
+}
+
+#[test]
+fn a_message_that_is_longer_than_those_before_takes_their_place_beside_the_frame() {
+    let mut composer = composer();
+    composer.begin().expect("none is open");
+    let [short, long] = [SHORT_MESSAGE_BYTES + 1, MAX_MESSAGE_BYTES].map(|bytes| Bytes::from(vec![7; bytes]));
+    assert_eq!(composer.send(NodeId(1), 1, short), Ok(()));
+    assert_eq!(composer.send(NodeId(1), 1, long.clone()), Ok(()));
+    let another = Bytes::from(long.to_vec());
+    assert!(matches!(composer.send(NodeId(1), 1, another), Err(Misuse::TooLarge { .. })));
+    assert_eq!(composer.send(NodeId(0), 1, long), Ok(()));
+    let body = quintet_wire::encode_to_vec(&composer.end().expect("it has operations"));
+    assert!(body.len() < 2 * SHORT_MESSAGE_BYTES, "one of them is in it: {}", body.len());
+}
+
+#[test]
 fn an_isochron_is_at_most_as_large_as_it_may_be() {
     let mut composer = composer();
     composer.begin().expect("none is open");
-    let long = Bytes::from(vec![7; MAX_ISOCHRON_BYTES]);
-    assert!(matches!(composer.send(NodeId(1), 1, long), Err(Misuse::TooLarge { what: "bytes", .. })));
+    let long = Bytes::from(vec![7; MAX_MESSAGE_BYTES + 1]);
+    let refused = composer.send(NodeId(1), 1, long);
+    assert!(matches!(refused, Err(Misuse::TooLarge { what: "bytes in a message", .. })));
     let mut read = 0;
     let refused = loop {
         match composer.read(LARGE) {

@@ -8,13 +8,12 @@ use crate::isonet::{Delivery, Variable};
 use crate::logical_time::Rank;
 use crate::witness::Witnessed;
 use quintet_contract::{Address, Frame, Token};
-use quintet_wire::Decode;
 use quintet_wire::registry::PORT_ISOTACH;
 
 impl Node {
     /// A part of another node's isochron.
     pub(super) fn part(&mut self, from: Address, frame: Frame<'_>) -> Result<(), Broken> {
-        let Part { rank, operations, .. } = Part::decode_all(frame.body).map_err(|_| Broken)?;
+        let Part { rank, operations, .. } = Part::of(frame).map_err(|_| Broken)?;
         let is_node = from.port == PORT_ISOTACH && from.node != self.config.me;
         if !is_node || self.config.isonet.topology().switch_of(from.node).is_none() {
             return Err(Broken);

@@ -1,7 +1,7 @@
 //! What a node executes, and the answers.
 
 use super::Node;
-use crate::codec::{DELIVERED, Delivered, EXECUTED, Executed, Ordered, ReadValue};
+use crate::codec::{Delivered, EXECUTED, Executed, Ordered, ReadValue};
 use crate::defect::seeded;
 use crate::isochron::{Operation, Operations};
 use crate::logical_time::{Place, Rank, Stamp};
@@ -111,8 +111,8 @@ impl Node {
             self.note_performed(sender, &operation);
             match operation {
                 Operation::Send { handler, bytes, .. } => {
-                    let delivered = Delivered { place: self.place, sender, rank, handler, bytes: &bytes };
-                    self.outgoing.tell(DELIVERED, Token(0), &delivered);
+                    let message = Delivered { place: self.place, sender, rank, handler, bytes: &[] };
+                    self.outgoing.deliver(message, &bytes);
                 }
                 Operation::Read(variable) => {
                     let slot = *slots.next().expect("reads are counted before");

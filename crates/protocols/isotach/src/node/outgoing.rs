@@ -1,22 +1,33 @@
 //! What a node sends, and what waits for room.
 
-use crate::codec::{AGREE, ANNOUNCE, Announced, Batch, RECEIVED, SENT, write_announced, write_received};
-use crate::frames::{EMPTY, Frames};
+use crate::codec::{
+    AGREE, ANNOUNCE, Announced, Batch, DELIVERED, Delivered, PLAIN, Part, Plain, RECEIVED, SENT,
+    write_announced, write_received,
+};
+use crate::frames::{self, EMPTY, Frames};
 use crate::lane::Lane;
-use crate::limits::{ANNOUNCEMENT_BYTES, MAX_GATHERED, RECEIVED_BYTES};
+use crate::limits::{ANNOUNCEMENT_BYTES, MAX_GATHERED, RECEIVED_BYTES, SHORT_MESSAGE_BYTES};
 use crate::logical_time::{Rank, View};
-use quintet_contract::{Address, Kind, NodeId, Outbox, Time, Token};
+use quintet_contract::{Address, Bytes, Kind, NodeId, Outbox, Time, Token};
 use quintet_wire::Encode;
 use quintet_wire::registry::PORT_ISOTACH;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// What goes with a frame for the program.
+#[derive(Clone, Default, Debug)]
+struct Beside {
+    bulk: Bytes,
+    /// Who is told, of what token, once the program has taken it.
+    then: Option<(Address, Token)>,
+}
 
 /// Ways to all whom a node sends something.
 #[derive(Debug)]
 pub(super) struct Outgoing {
     callers: Address,
     manager: Address,
-    /// What the program has not taken; and who is told, of what token, once it has.
-    to_callers: Frames<Option<(Address, Token)>>,
+    /// What the program has not taken.
+    to_callers: Frames<Beside>,
     callers_are_full: bool,
     lanes: BTreeMap<Address, Lane>,
     /// Those of the lanes on which something waits.
@@ -53,12 +64,20 @@ impl Outgoing {
     }
 
     pub(super) fn tell(&mut self, kind: Kind, token: Token, body: &impl Encode) {
-        self.to_callers.push_noted(kind, token, body, None);
+        self.to_callers.push(kind, token, body);
     }
 
-    /// Tells the program, and once it has taken that tells another node that it has arrived.
-    pub(super) fn tell_and_say_sent(&mut self, kind: Kind, body: &impl Encode, to: (Address, Token)) {
-        self.to_callers.push_noted(kind, Token(0), body, Some(to));
+    /// Tells the program of a message: a long one is shared with it.
+    pub(super) fn deliver(&mut self, message: Delivered<'_>, bytes: &Bytes) {
+        let bulk = if bytes.len() > SHORT_MESSAGE_BYTES { bytes.clone() } else { Bytes::new() };
+        let body = Delivered { bytes, ..message }.beside(&bulk);
+        self.to_callers.push_noted(DELIVERED, Token(0), &body, Beside { bulk, then: None });
+    }
+
+    /// Tells the program of a plain message; and once it has taken it, whoever is to know that it has arrived.
+    pub(super) fn deliver_plain(&mut self, message: Plain<'_>, bulk: &Bytes, then: Option<(Address, Token)>) {
+        let beside = Beside { bulk: bulk.clone(), then };
+        self.to_callers.push_noted(PLAIN, Token(0), &message.beside(bulk), beside);
     }
 
     /// Whether the program has taken all that it was told.
@@ -70,8 +89,12 @@ impl Outgoing {
         self.lane(to).push(kind, token, body);
     }
 
-    pub(super) fn push_part(&mut self, to: Address, rank: Rank, kind: Kind, body: &impl Encode) {
-        self.lane(to).push_part(kind, rank, body);
+    pub(super) fn push_plain(&mut self, to: Address, token: Token, message: Plain<'_>, bulk: &Bytes) {
+        self.lane(to).push_with_bulk(PLAIN, token, &message.beside(bulk), bulk.clone());
+    }
+
+    pub(super) fn push_part(&mut self, to: Address, part: Part) {
+        self.lane(to).push_part(part);
     }
 
     pub(super) fn announce(&mut self, view: View, announced: &Announced) {
@@ -180,14 +203,13 @@ impl Outgoing {
         mut part_left: impl FnMut(Rank),
     ) -> Result<(), NodeId> {
         while !self.callers_are_full
-            && let Some((frame, then)) = self.to_callers.front()
+            && let Some((frame, Beside { bulk, .. })) = self.to_callers.front()
         {
-            let then = *then;
-            if out.send(self.callers, frame.kind, frame.token, frame.body).is_err() {
+            if frames::send(out, self.callers, frame, bulk).is_err() {
                 self.callers_are_full = true;
                 break;
             }
-            self.to_callers.pop_front();
+            let then = self.to_callers.pop_front().and_then(|beside| beside.then);
             if let Some((to, token)) = then {
                 self.push(to, SENT, token, &EMPTY);
             }

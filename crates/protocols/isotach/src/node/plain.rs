@@ -1,12 +1,11 @@
 //! Plain messages: without logical time, delayed by nothing that has it.
 
 use super::{Broken, Node};
-use crate::codec::{PLAIN, Plain, Refusal, SENT};
+use crate::codec::{Plain, Refusal, SENT};
 use crate::fence::Passage;
 use crate::frames::EMPTY;
 use crate::limits::MAX_UNEXECUTED;
 use quintet_contract::{Address, Frame, NodeId, Token};
-use quintet_wire::Decode;
 use quintet_wire::registry::PORT_ISOTACH;
 
 /// Tokens of plain messages are none of parts, which are ranks.
@@ -15,7 +14,7 @@ const PLAIN_TOKENS: u64 = 1 << 63;
 impl Node {
     /// The program's plain message.
     pub(super) fn send_plain(&mut self, asked: Frame<'_>) {
-        let Plain { node, handler, bytes } = match Plain::decode_all(asked.body) {
+        let Plain { node, handler, bytes } = match Plain::of(asked) {
             Ok(plain) => plain,
             Err(error) => return self.refuse(asked.token, &Refusal::Misuse(error.to_string())),
         };
@@ -32,18 +31,18 @@ impl Node {
         }
         let plain = Plain { node: self.config.me, handler, bytes };
         if node == self.config.me {
-            self.outgoing.tell(PLAIN, Token(0), &plain);
+            self.outgoing.deliver_plain(plain, asked.bulk, None);
             return self.outgoing.tell(SENT, asked.token, &EMPTY);
         }
         self.plain_sent += 1;
         let token = Token(PLAIN_TOKENS | self.plain_sent);
         self.plain.insert(token, (node, asked.token));
-        self.outgoing.push(Address { node, port: PORT_ISOTACH }, PLAIN, token, &plain);
+        self.outgoing.push_plain(Address { node, port: PORT_ISOTACH }, token, plain, asked.bulk);
     }
 
     /// One of another node: for the program at once. Its sender learns when the program has it.
     pub(super) fn plain_came(&mut self, from: Address, came: Frame<'_>) -> Result<(), Broken> {
-        let plain = Plain::decode_all(came.body).map_err(|_| Broken)?;
+        let plain = Plain::of(came).map_err(|_| Broken)?;
         if from.port != PORT_ISOTACH || plain.node != from.node {
             return Err(Broken);
         }
@@ -55,7 +54,7 @@ impl Node {
             self.fence.fenced += 1;
             return Ok(());
         }
-        self.outgoing.tell_and_say_sent(PLAIN, &plain, (from, came.token));
+        self.outgoing.deliver_plain(plain, came.bulk, Some((from, came.token)));
         Ok(())
     }
 

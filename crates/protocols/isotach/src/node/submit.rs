@@ -2,17 +2,16 @@
 
 use super::Node;
 use crate::codec::{
-    Announced, COMPLETED, Completed, Ordered, PART, Part, ReadValue, Receivers, Refusal, read_operations,
+    Announced, COMPLETED, Completed, Ordered, Part, ReadValue, Receivers, Refusal, read_submission,
 };
 use crate::defect::seeded;
 use crate::isochron::{Operation, Operations, check};
 use crate::isonet::Variable;
 use crate::limits::{KEPT_FOR_VALUES, MAX_RANKS_APART, MAX_UNEXECUTED};
-use crate::logical_time::{Place, Rank, View};
+use crate::logical_time::{Place, Rank};
 use crate::witness::{Reads, Witnessed};
 use quintet_contract::{Address, Frame, NodeId, Token};
 use quintet_wire::registry::PORT_ISOTACH;
-use quintet_wire::{DecodeError, Reader};
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
 
@@ -135,15 +134,6 @@ impl Own {
     }
 }
 
-/// The operations of an isochron, and the view that it was put together in, if its program says so.
-fn read_submission(body: &[u8]) -> Result<(Operations, Option<View>), DecodeError> {
-    let mut reader = Reader::new(body);
-    let operations = read_operations(&mut reader)?;
-    let view = if reader.left() > 0 { Some(View(reader.u32()?)) } else { None };
-    reader.finish()?;
-    Ok((operations, view))
-}
-
 impl Node {
     /// The program's isochron.
     ///
@@ -178,7 +168,7 @@ impl Node {
             return Err(Refusal::ViewChanged(view));
         }
         let (operations, view) =
-            read_submission(frame.body).map_err(|error| Refusal::Misuse(error.to_string()))?;
+            read_submission(frame).map_err(|error| Refusal::Misuse(error.to_string()))?;
         let has_messages = operations.iter().any(|operation| matches!(operation, Operation::Send { .. }));
         if has_messages && view.is_some_and(|view| self.joins.members.has_grown_since(view)) {
             // What was to go to all would go to all but who has joined.
@@ -237,7 +227,7 @@ impl Node {
         for (node, Share { operations, .. }) in remote {
             let part = Part { view: self.fence.view, rank, operations };
             let to = Address { node, port: PORT_ISOTACH };
-            self.outgoing.push_part(to, rank, PART, &part);
+            self.outgoing.push_part(to, part);
         }
         match self.shared {
             _ if is_local && (self.has_passed_all() || seeded!(self.config, RunsAhead)) => {

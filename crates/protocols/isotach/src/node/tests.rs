@@ -1,5 +1,6 @@
 mod bursts;
 mod joining;
+mod sharing;
 
 use super::*;
 use crate::codec::{ANNOUNCE, COMPLETED, Completed, Cut, CutStep, DELIVERED, Delivered, INSTALLED, Part};
@@ -83,7 +84,7 @@ fn value(byte: u8) -> Bytes {
 /// What the program was told: the kind, and the text of messages.
 fn told(frames: &[(Address, OwnedFrame)]) -> Vec<(Kind, Vec<u8>)> {
     let to_program = frames.iter().filter(|(to, _)| *to == CALLERS);
-    let text = |frame: &OwnedFrame| match Delivered::decode_all(&frame.body) {
+    let text = |frame: &OwnedFrame| match Delivered::of(frame.borrow()) {
         Ok(delivered) if frame.kind == DELIVERED => delivered.bytes.to_vec(),
         _ => Vec::new(),
     };

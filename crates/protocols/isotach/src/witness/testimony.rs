@@ -9,7 +9,7 @@
 
 use super::Witnessed;
 use crate::codec::{
-    ReadValue, Values, read_isonet, read_operations, read_values, write_isonet, write_operations,
+    ReadValue, Values, read_all_operations, read_isonet, read_values, write_isonet, write_operations,
 };
 use crate::isonet::{Isonet, Variable};
 use crate::logical_time::{Place, Rank, View};
@@ -126,11 +126,11 @@ impl Decode<'_> for Witnessed {
         Ok(match reader.u8()? {
             0 => {
                 let (rank, after) = (Rank(reader.u64()?), Place::decode(reader)?);
-                Witnessed::Submitted { rank, operations: read_operations(reader)?.into_vec(), after }
+                Witnessed::Submitted { rank, operations: read_all_operations(reader)?, after }
             }
             1 => {
                 let (sender, rank) = (NodeId(reader.u16()?), Rank(reader.u64()?));
-                Witnessed::Received { sender, rank, operations: read_operations(reader)?.into_vec() }
+                Witnessed::Received { sender, rank, operations: read_all_operations(reader)? }
             }
             2 => {
                 let (place, sender) = (Place::decode(reader)?, NodeId(reader.u16()?));

@@ -7,7 +7,6 @@ use quintet_isotach::codec::{
     read_token,
 };
 use quintet_isotach::{Isonet, Operation, Place, Pulse, Rank, Witnessed};
-use quintet_wire::Decode;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -66,7 +65,7 @@ impl Trace {
         const SENT: &str = "what nodes send each other can be read";
         match frame.kind {
             PART => {
-                let Part { rank, .. } = Part::decode_all(frame.body).expect(SENT);
+                let Part { rank, .. } = Part::of(frame).expect(SENT);
                 self.step(format!(
                     "\"step\":\"part\",\"node\":{},\"sender\":{},\"rank\":{}",
                     at.0, from.0, rank.0

@@ -1,4 +1,4 @@
-//! Isochrons between processes, beside plain messages on the same links.
+//! Isochrons between processes, beside plain messages on the same links and calls over links of that kind.
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -6,6 +6,7 @@
 //! | `isotach/member.rs` | what each member does when it is asked to |
 //! | `isotach/task.rs` | what it is asked, as text |
 //! | `isotach/sequencer.rs` | the order of messages without isochrons |
+//! | `isotach/messaging.rs` | calls of handlers in another process, by a broker |
 //! | `isotach/latency.rs` | a message to a member and one back |
 //! | `isotach/bulk.rs` | the same while another service of the process moves bulk |
 //! | `isotach/stream.rs` | many messages to one member, of one sender or several |
@@ -23,6 +24,7 @@ mod exclusion;
 mod idle;
 mod latency;
 mod member;
+mod messaging;
 mod multicast;
 mod net;
 mod ring;
@@ -32,9 +34,10 @@ mod stream;
 mod study;
 mod task;
 
-use super::case::Case;
+use super::case::{Beside, Better, Case, Group, Prepare, Unit};
 
 pub(crate) use member::MemberArguments;
+pub(crate) use messaging::HandlerArguments;
 pub(crate) use study::{Length, Nets};
 
 /// How they wait, and where they are: several of them share a processor.
@@ -43,6 +46,21 @@ const PLACEMENT: &str = "members on any core";
 
 /// What plain messages are called beside isochrons.
 const PLAIN: &str = "plain messages";
+/// What calls of handlers are called beside them.
+const MESSAGING: &str = "messaging";
+
+/// Something of ours beside something else of ours, which has a name.
+fn case(
+    name: &'static str,
+    (unit, better): (Unit, Better),
+    prepare: Prepare,
+    (beside, of_beside): (&'static str, Prepare),
+) -> Case {
+    Case::new(Group::Isotach, name, unit, better, prepare)
+        .beside(Beside::Itself { name: beside, prepare: of_beside })
+        .under(WAITING, PLACEMENT)
+        .on_all_processors()
+}
 
 pub(super) fn cases() -> Vec<Case> {
     let groups = [

@@ -39,7 +39,7 @@ const ELSEWHERE_BYTES: usize = 4;
 /// Of a message while a member is lost.
 const STALL_BYTES: usize = 64;
 /// How long a member is waited for.
-const LIMIT: Duration = Duration::from_secs(30);
+pub(super) const LIMIT: Duration = Duration::from_secs(30);
 /// A member that sleeps where nothing has come and of which nothing is heard for so long is gone.
 const SILENCE: Duration = Duration::from_secs(1);
 /// How long the lab's space keeps what a member has leased: nothing.
@@ -371,7 +371,7 @@ fn finish(isochron: PendingIsochron) -> Result<(), Error> {
 }
 
 /// So many of something, `window` of them under way at the same time; how long each takes is noted where that is wanted.
-fn flow<T>(
+pub(super) fn flow<T>(
     count: usize,
     window: usize,
     latencies: &mut Option<Vec<Duration>>,

@@ -1,60 +1,74 @@
 //! Many messages to one member, from one sender or several at the same time: what arrives, beside plain messages.
 
-use super::super::case::{Beside, Better, Case, Group, Prepare, Round, Unit};
+use super::super::case::{Better, Case, Prepare, Round, Unit};
 use super::super::link::Over;
 use super::latency::LARGEST;
+use super::messaging;
 use super::net::Net;
 use super::task::{Noted, Task, Way};
-use super::{PLACEMENT, PLAIN, WAITING};
+use super::{MESSAGING, PLAIN, case};
 use quintet::Error;
 use std::time::Instant;
 
 /// The goal of the isotach study (Bartholet 1999).
 const GOAL: f64 = 0.5;
 /// Isochrons or plain messages of a sender that are under way.
-const WINDOW: usize = 64;
+pub(super) const WINDOW: usize = 64;
 /// Messages of a round.
 const COUNT: usize = 20_000;
 /// Of them, where each is large.
 const FEW: usize = 2_000;
 
-macro_rules! case {
-    ($name:literal, $over:ident, $senders:literal, $size:literal, $bytes:expr, $count:expr) => {
+/// What arrives.
+const RATE: (Unit, Better) = (Unit::BytesPerSecond, Better::Higher);
+
+/// Of one sender, with so many messages in each isochron.
+macro_rules! sized {
+    ($name:literal, $over:ident, $size:literal, $bytes:expr, $count:expr) => {
         (
             $name,
-            || prepare(Over::$over, $senders, Way::Isochrons($size), $bytes, $count),
-            || prepare(Over::$over, $senders, Way::Plain, $bytes, $count),
+            || prepare(Over::$over, 1, Way::Isochrons($size), $bytes, $count),
+            || prepare(Over::$over, 1, Way::Plain, $bytes, $count),
+            || messaging::streams(Over::$over, $bytes, $count),
+        )
+    };
+}
+
+/// Of several senders.
+macro_rules! contended {
+    ($name:literal, $senders:literal, $bytes:expr) => {
+        (
+            $name,
+            || prepare(Over::Shm, $senders, Way::Isochrons(1), $bytes, COUNT),
+            || prepare(Over::Shm, $senders, Way::Plain, $bytes, COUNT),
         )
     };
 }
 
 pub(super) fn cases() -> Vec<Case> {
-    let cases: [(_, Prepare, Prepare); 14] = [
-        case!("isochron-stream-16-shm", Shm, 1, 1, 16, COUNT),
-        case!("isochron-stream-64-shm", Shm, 1, 1, 64, COUNT),
-        case!("isochron-stream-1k-shm", Shm, 1, 1, 1 << 10, COUNT),
-        case!("isochron-stream-8k-shm", Shm, 1, 1, 8 << 10, COUNT),
-        case!("isochron-stream-60k-shm", Shm, 1, 1, LARGEST, FEW),
-        case!("isochron-stream-16-tcp", Tcp, 1, 1, 16, COUNT),
-        case!("isochron-stream-64-tcp", Tcp, 1, 1, 64, COUNT),
-        case!("isochron-stream-1k-tcp", Tcp, 1, 1, 1 << 10, COUNT),
-        case!("isochron-stream-8k-tcp", Tcp, 1, 1, 8 << 10, COUNT),
-        case!("isochron-stream-60k-tcp", Tcp, 1, 1, LARGEST, FEW),
-        // So many messages in each isochron.
-        case!("isochron-of-4-64-shm", Shm, 1, 4, 64, COUNT),
-        case!("isochron-of-16-64-shm", Shm, 1, 16, 64, COUNT),
-        case!("isochron-contention-4-64-shm", Shm, 4, 1, 64, COUNT),
-        case!("isochron-contention-4-1k-shm", Shm, 4, 1, 1 << 10, COUNT),
+    let of_one: [(_, Prepare, Prepare, Prepare); 12] = [
+        sized!("isochron-stream-16-shm", Shm, 1, 16, COUNT),
+        sized!("isochron-stream-64-shm", Shm, 1, 64, COUNT),
+        sized!("isochron-stream-1k-shm", Shm, 1, 1 << 10, COUNT),
+        sized!("isochron-stream-8k-shm", Shm, 1, 8 << 10, COUNT),
+        sized!("isochron-stream-60k-shm", Shm, 1, LARGEST, FEW),
+        sized!("isochron-stream-16-tcp", Tcp, 1, 16, COUNT),
+        sized!("isochron-stream-64-tcp", Tcp, 1, 64, COUNT),
+        sized!("isochron-stream-1k-tcp", Tcp, 1, 1 << 10, COUNT),
+        sized!("isochron-stream-8k-tcp", Tcp, 1, 8 << 10, COUNT),
+        sized!("isochron-stream-60k-tcp", Tcp, 1, LARGEST, FEW),
+        sized!("isochron-of-4-64-shm", Shm, 4, 64, COUNT),
+        sized!("isochron-of-16-64-shm", Shm, 16, 64, COUNT),
     ];
-    cases
-        .map(|(name, prepare, beside)| {
-            Case::new(Group::Isotach, name, Unit::BytesPerSecond, Better::Higher, prepare)
-                .beside(Beside::Itself { name: PLAIN, prepare: beside })
-                .goal(GOAL)
-                .under(WAITING, PLACEMENT)
-                .on_all_processors()
-        })
-        .into()
+    let of_several: [(_, Prepare, Prepare); 2] = [
+        contended!("isochron-contention-4-64-shm", 4, 64),
+        contended!("isochron-contention-4-1k-shm", 4, 1 << 10),
+    ];
+    let beside_both = |(name, ours, plain, calls)| {
+        [(PLAIN, plain), (MESSAGING, calls)].map(|beside| case(name, RATE, ours, beside).goal(GOAL))
+    };
+    let contended = of_several.map(|(name, ours, plain)| case(name, RATE, ours, (PLAIN, plain)).goal(GOAL));
+    of_one.into_iter().flat_map(beside_both).chain(contended).collect()
 }
 
 fn prepare(over: Over, senders: u16, way: Way, bytes: usize, count: usize) -> Result<Round, Error> {

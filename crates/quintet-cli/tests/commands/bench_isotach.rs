@@ -1,0 +1,49 @@
+//! `bench isotach`: what is beside each case, and that it is measured as it says. How fast anything is, is no test.
+
+use crate::tool::{quintet, result};
+use serde_json::Value;
+
+/// What it says with these arguments and `--json`, a row a line.
+fn rows<'a>(asked: impl IntoIterator<Item = &'a str>) -> Vec<Value> {
+    let (status, said) = result(quintet(["bench", "isotach", "--json"].into_iter().chain(asked)));
+    assert_eq!(status, 0, "{said}");
+    said.lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {said}")))
+        .collect()
+}
+
+/// The rows of a case, measured once beside no program.
+fn measured(case: &str) -> Vec<Value> {
+    let rows = rows(["--case", case, "--rounds", "1", "--peers", "/nonexistent"]);
+    assert!(rows.iter().all(|row| row["ours"].as_f64() > Some(0.)), "{rows:?}");
+    rows
+}
+
+/// What is beside a case, with its goal.
+fn beside(rows: &[Value], case: &str) -> Vec<(Value, Value)> {
+    let of_case = rows.iter().filter(|row| row["case"] == case);
+    of_case.map(|row| (row["beside"].clone(), row["goal"].clone())).collect()
+}
+
+#[test]
+fn isochrons_of_one_sender_have_two_base_lines_and_a_goal_to_each() {
+    let listed = rows(["--list"]);
+    let both = |goal: f64| ["plain messages", "messaging"].map(|name| (vec![name].into(), goal.into()));
+    for bytes in ["16", "64", "1k", "8k", "60k"] {
+        for over in ["shm", "tcp"] {
+            assert_eq!(beside(&listed, &format!("isochron-rtt-{bytes}-{over}")), both(2.), "{listed:?}");
+            assert_eq!(beside(&listed, &format!("isochron-stream-{bytes}-{over}")), both(0.5), "{listed:?}");
+        }
+    }
+}
+
+#[test]
+fn both_base_lines_are_measured_in_the_turns_of_isochrons() {
+    for case in ["isochron-rtt-64-shm", "isochron-stream-1k-tcp"] {
+        let rows = measured(case);
+        let of = |key: &str| rows.iter().map(|row| row[key].clone()).collect::<Vec<_>>();
+        assert_eq!(of("peer"), ["plain messages", "messaging"], "{rows:?}");
+        assert_eq!(of("ours")[0], of("ours")[1], "one measurement: {rows:?}");
+        assert!(rows.iter().all(|row| row["ratio"].as_f64() > Some(0.)), "{rows:?}");
+    }
+}

@@ -9,6 +9,7 @@
 //! | `isotach/messaging.rs` | calls of handlers in another process, by a broker |
 //! | `isotach/latency.rs` | a message to a member and one back |
 //! | `isotach/bulk.rs` | the same while another service of the process moves bulk |
+//! | `isotach/load.rs`, `isotach/loaded.rs` | what two members get done while others send; as cases |
 //! | `isotach/stream.rs` | many messages to one member, of one sender or several |
 //! | `isotach/multicast.rs` | messages to all members, in one order |
 //! | `isotach/exclusion.rs` | what others do with locks: philosophers, and transfers between accounts |
@@ -23,6 +24,8 @@ mod cost;
 mod exclusion;
 mod idle;
 mod latency;
+mod load;
+mod loaded;
 mod member;
 mod messaging;
 mod multicast;
@@ -67,6 +70,7 @@ pub(super) fn cases() -> Vec<Case> {
         latency::cases(),
         bulk::cases(),
         stream::cases(),
+        loaded::cases(),
         multicast::cases(),
         exclusion::cases(),
         ring::cases(),

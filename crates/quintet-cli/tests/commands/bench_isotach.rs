@@ -47,3 +47,16 @@ fn both_base_lines_are_measured_in_the_turns_of_isochrons() {
         assert!(rows.iter().all(|row| row["ratio"].as_f64() > Some(0.)), "{rows:?}");
     }
 }
+
+#[test]
+fn round_trips_are_measured_while_others_send() {
+    for (case, others) in [
+        ("isochron-rtt-64-contention-4-shm", vec!["plain messages"]),
+        ("isochron-rtt-64-beside-stream-shm", vec!["plain messages"]),
+        ("plain-rtt-64-beside-isochrons-shm", vec!["others send plain messages", "others at rest"]),
+    ] {
+        let rows = measured(case);
+        assert_eq!(rows.iter().map(|row| row["peer"].clone()).collect::<Vec<_>>(), others, "{rows:?}");
+        assert!(rows.iter().all(|row| row["unit"] == "ns" && row["ratio"].as_f64() > Some(0.)), "{rows:?}");
+    }
+}

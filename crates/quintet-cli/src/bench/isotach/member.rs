@@ -126,8 +126,10 @@ impl MemberArguments {
 pub(super) struct Member {
     isonet: Isonet,
     tasks: Receiver<(u16, Task)>,
-    /// Tasks of others that are done, and pings that are.
+    /// Tasks of others that are done, and messages that have gone round.
     done: Receiver<()>,
+    /// Pings of this member that are done.
+    pinged: Receiver<()>,
     /// What others say of a task that is timed.
     latencies: Receiver<Vec<Duration>>,
     /// Its messages that have a place.
@@ -168,6 +170,7 @@ impl Member {
         let lab = Lab::connect(space.clone(), 0, LEASE)?;
         let (tell_task, tasks) = channel();
         let (tell_done, done) = channel();
+        let (tell_pinged, pinged) = channel();
         let (tell_latencies, latencies) = channel();
         let (tell_sequenced, sequenced) = channel();
         let (pings, laps) = (Arc::new(Pings::default()), Arc::new(Laps::default()));
@@ -175,7 +178,7 @@ impl Member {
         let builder = builder.variable_at(ELSEWHERE, ELSEWHERE_BYTES, &[1]);
         let builder = with_copies(with_forks_and_book(waits.in_links(builder), members), members);
         let (builder, clock) = Clock::of_member(builder);
-        let builder = echoing(builder, &pings, &tell_done);
+        let builder = echoing(builder, &pings, &tell_pinged);
         let builder = passing_on(builder, (me, members), &laps, &tell_done);
         let (builder, to_sequence) = sequenced_messages(builder, me, tell_sequenced);
         let builder = builder
@@ -192,7 +195,18 @@ impl Member {
             });
         let isonet = builder.join()?;
         let sequencer = (me == 0).then(|| Sequencer::start(&isonet, to_sequence)).transpose()?;
-        Ok(Member { isonet, tasks, done, latencies, sequenced, pings, laps, clock, _sequencer: sequencer })
+        Ok(Member {
+            isonet,
+            tasks,
+            done,
+            pinged,
+            latencies,
+            sequenced,
+            pings,
+            laps,
+            clock,
+            _sequencer: sequencer,
+        })
     }
 
     /// Has these members do that, this one as well, and waits until all have; how long each took where the task is timed.
@@ -230,7 +244,7 @@ impl Member {
             isochron.send(to, ECHO, vec![7; bytes])?;
             isochron.execute()?;
         }
-        hear(&self.done)
+        hear(&self.pinged)
     }
 
     /// Sends a message round all members, so often, each step by an isochron of who has it. Of the first member.
@@ -276,20 +290,26 @@ impl Member {
         }
     }
 
-    /// Does that again and again until another member has done what it is asked to; how often, at least once.
+    /// Has these members do that, and does `part` again and again until one of them has; how often, at least once, and how long that took. Then it waits for the others.
     ///
     /// # Errors
-    /// A member is gone, or the other one takes longer than [`LIMIT`].
-    pub(super) fn perform_beside(&self, other: u16, others: &Task, task: &Task) -> Result<usize, Error> {
-        self.isonet.send_plain(other, TASK, others.write())?;
+    /// A member is gone, or none has done it within [`LIMIT`].
+    pub(super) fn act_beside(
+        &self,
+        members: &[u16],
+        task: &Task,
+        mut part: impl FnMut() -> Result<(), Error>,
+    ) -> Result<(usize, Duration), Error> {
+        members.iter().try_for_each(|member| self.isonet.send_plain(*member, TASK, task.write()))?;
         let (started, mut times) = (Instant::now(), 0);
         loop {
-            self.perform(task)?;
+            part()?;
             times += 1;
-            match self.done.try_recv() {
-                Ok(()) => return Ok(times),
-                Err(_) if started.elapsed() > LIMIT => return hear(&self.done).map(|()| times),
-                Err(_) => {}
+            let (took, is_first_done) = (started.elapsed(), self.done.try_recv().is_ok());
+            if is_first_done || took > LIMIT {
+                let left = members.len() - usize::from(is_first_done);
+                (0..left).try_for_each(|_| hear(&self.done))?;
+                return Ok((times, took));
             }
         }
     }

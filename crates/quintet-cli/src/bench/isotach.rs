@@ -16,7 +16,7 @@
 //! | `isotach/ring.rs` | a message that goes round all members |
 //! | `isotach/stall.rs` | how long a member waits when another one is killed, or stands still |
 //! | `isotach/study.rs` | what the study of Isotach 1.0 measured, by the same means, for `quintet reproduce` |
-//! | `isotach/cost.rs` | what a send takes of its sender's processor, for the study |
+//! | `isotach/cost.rs`, `isotach/send_cost.rs` | what a send takes of its sender's processor; as cases |
 //! | `isotach/idle.rs` | the processor time of a member that has nothing to do |
 
 mod bulk;
@@ -31,6 +31,7 @@ mod messaging;
 mod multicast;
 mod net;
 mod ring;
+mod send_cost;
 mod sequencer;
 mod stall;
 mod stream;
@@ -71,6 +72,7 @@ pub(super) fn cases() -> Vec<Case> {
         bulk::cases(),
         stream::cases(),
         loaded::cases(),
+        send_cost::cases(),
         multicast::cases(),
         exclusion::cases(),
         ring::cases(),

@@ -60,3 +60,24 @@ fn round_trips_are_measured_while_others_send() {
         assert!(rows.iter().all(|row| row["unit"] == "ns" && row["ratio"].as_f64() > Some(0.)), "{rows:?}");
     }
 }
+
+#[test]
+fn plain_messages_beside_tokens_are_compared_with_those_beside_none() {
+    let rows = measured("plain-stream-64-beside-isochrons-shm");
+    let of = |key: &str| rows.iter().map(|row| row[key].clone()).collect::<Vec<_>>();
+    assert_eq!(of("peer"), ["others send plain messages", "others at rest"], "{rows:?}");
+    assert_eq!(of("goal"), [0.95, 0.95], "{rows:?}");
+    assert!(of("ratio").iter().all(|ratio| ratio.as_f64() > Some(0.)), "{rows:?}");
+}
+
+#[test]
+fn what_a_send_takes_is_beside_a_plain_message() {
+    for case in ["isochron-send-cost-message-marked-44-shm", "isochron-send-cost-copies-own-4-1004-shm"] {
+        let rows = measured(case);
+        assert!(
+            rows.len() == 1 && rows[0]["peer"] == "plain messages" && rows[0]["unit"] == "ns",
+            "{rows:?}"
+        );
+        assert!(rows[0]["ratio"].as_f64() > Some(0.), "{rows:?}");
+    }
+}

@@ -11,6 +11,7 @@
 //! | `isotach/bulk.rs` | the same while another service of the process moves bulk |
 //! | `isotach/load.rs`, `isotach/loaded.rs` | what two members get done while others send; as cases |
 //! | `isotach/stream.rs` | many messages to one member, of one sender or several |
+//! | `isotach/arrivals.rs`, `isotach/contention.rs` | what arrives at a member, and when; of four senders, as cases |
 //! | `isotach/multicast.rs` | messages to all members, in one order |
 //! | `isotach/exclusion.rs` | what others do with locks: philosophers, and transfers between accounts |
 //! | `isotach/ring.rs` | a message that goes round all members |
@@ -19,7 +20,9 @@
 //! | `isotach/cost.rs`, `isotach/send_cost.rs` | what a send takes of its sender's processor; as cases |
 //! | `isotach/idle.rs` | the processor time of a member that has nothing to do |
 
+mod arrivals;
 mod bulk;
+mod contention;
 mod cost;
 mod exclusion;
 mod idle;
@@ -71,6 +74,7 @@ pub(super) fn cases() -> Vec<Case> {
         latency::cases(),
         bulk::cases(),
         stream::cases(),
+        contention::cases(),
         loaded::cases(),
         send_cost::cases(),
         multicast::cases(),

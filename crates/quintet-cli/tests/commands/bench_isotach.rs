@@ -81,3 +81,15 @@ fn what_a_send_takes_is_beside_a_plain_message() {
         assert!(rows[0]["ratio"].as_f64() > Some(0.), "{rows:?}");
     }
 }
+
+#[test]
+fn what_four_members_send_arrives_and_its_tenths_are_in_order() {
+    let share = |tenth| {
+        let rows = measured(&format!("isochron-contention-4-64-{tenth}-tenth-shm"));
+        assert_eq!((&rows[0]["peer"], &rows[0]["unit"]), (&"plain messages".into(), &"1".into()), "{rows:?}");
+        rows[0]["ours"].as_f64().expect("a share of the middle tenth")
+    };
+    assert!(share("slowest") <= 1. && share("fastest") >= 1.);
+    let rows = measured("isochron-contention-4-64-middle-tenth-shm");
+    assert!(rows.len() == 1 && rows[0]["unit"] == "bytes/s", "{rows:?}");
+}

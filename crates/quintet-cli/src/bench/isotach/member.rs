@@ -1,6 +1,7 @@
 //! A member of an isonet that is measured: it sends what it is asked to, and answers.
 
 use super::super::link::arguments as side_arguments;
+use super::arrivals::Arrivals;
 use super::cost::{self, Clock, with_copies};
 use super::exclusion::{self, with_forks_and_book};
 use super::ring::{Laps, ROUND, passing_on};
@@ -136,6 +137,7 @@ pub(super) struct Member {
     sequenced: Receiver<()>,
     pings: Arc<Pings>,
     laps: Arc<Laps>,
+    arrivals: Arc<Arrivals>,
     clock: Clock,
     /// At member 0.
     _sequencer: Option<Sequencer>,
@@ -181,9 +183,11 @@ impl Member {
         let builder = echoing(builder, &pings, &tell_pinged);
         let builder = passing_on(builder, (me, members), &laps, &tell_done);
         let (builder, to_sequence) = sequenced_messages(builder, me, tell_sequenced);
+        let arrivals = Arc::new(Arrivals::new(members));
+        let (of_isochrons, of_plain) = (Arc::clone(&arrivals), Arc::clone(&arrivals));
         let builder = builder
-            .handler(SINK, |_| {})
-            .plain_handler(SINK, |_| {})
+            .handler(SINK, move |message| of_isochrons.note(message.sender))
+            .plain_handler(SINK, move |message| of_plain.note(message.sender))
             .plain_handler(DONE, move |message| {
                 // Whoever asked for them waits for them.
                 tell_latencies.send(read_latencies(message.bytes)).unwrap_or_default();
@@ -204,9 +208,20 @@ impl Member {
             sequenced,
             pings,
             laps,
+            arrivals,
             clock,
             _sequencer: sequencer,
         })
+    }
+
+    /// Which one it is.
+    pub(super) fn number(&self) -> u16 {
+        self.isonet.member()
+    }
+
+    /// What has arrived here of messages that are taken, and that is all.
+    pub(super) fn arrivals(&self) -> &Arrivals {
+        &self.arrivals
     }
 
     /// Has these members do that, this one as well, and waits until all have; how long each took where the task is timed.

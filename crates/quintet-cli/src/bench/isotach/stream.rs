@@ -1,4 +1,4 @@
-//! Many messages to one member, from one sender or several at the same time: what arrives, beside plain messages.
+//! Many messages to one member: what arrives of one sender, beside plain messages.
 
 use super::super::case::{Better, Case, Prepare, Round, Unit};
 use super::super::link::Over;
@@ -7,15 +7,15 @@ use super::messaging;
 use super::net::Net;
 use super::task::{Noted, Task, Way};
 use super::{MESSAGING, PLAIN, case};
-use quintet::Error;
+use quintet::{Code, Error};
 use std::time::Instant;
 
 /// The goal of the isotach study (Bartholet 1999).
-const GOAL: f64 = 0.5;
+pub(super) const GOAL: f64 = 0.5;
 /// Isochrons or plain messages of a sender that are under way.
 pub(super) const WINDOW: usize = 64;
 /// Messages of a round.
-const COUNT: usize = 20_000;
+pub(super) const COUNT: usize = 20_000;
 /// Of them, where each is large.
 const FEW: usize = 2_000;
 
@@ -34,19 +34,8 @@ macro_rules! sized {
     };
 }
 
-/// Of several senders.
-macro_rules! contended {
-    ($name:literal, $senders:literal, $bytes:expr) => {
-        (
-            $name,
-            || prepare(Over::Shm, $senders, Way::Isochrons(1), $bytes, COUNT),
-            || prepare(Over::Shm, $senders, Way::Plain, $bytes, COUNT),
-        )
-    };
-}
-
 pub(super) fn cases() -> Vec<Case> {
-    let of_one: [(_, Prepare, Prepare, Prepare); 12] = [
+    let cases: [(_, Prepare, Prepare, Prepare); 12] = [
         sized!("isochron-stream-16-shm", Shm, 1, 16, COUNT),
         sized!("isochron-stream-64-shm", Shm, 1, 64, COUNT),
         sized!("isochron-stream-1k-shm", Shm, 1, 1 << 10, COUNT),
@@ -60,18 +49,23 @@ pub(super) fn cases() -> Vec<Case> {
         sized!("isochron-of-4-64-shm", Shm, 4, 64, COUNT),
         sized!("isochron-of-16-64-shm", Shm, 16, 64, COUNT),
     ];
-    let of_several: [(_, Prepare, Prepare); 2] = [
-        contended!("isochron-contention-4-64-shm", 4, 64),
-        contended!("isochron-contention-4-1k-shm", 4, 1 << 10),
-    ];
     let beside_both = |(name, ours, plain, calls)| {
         [(PLAIN, plain), (MESSAGING, calls)].map(|beside| case(name, RATE, ours, beside).goal(GOAL))
     };
-    let contended = of_several.map(|(name, ours, plain)| case(name, RATE, ours, (PLAIN, plain)).goal(GOAL));
-    of_one.into_iter().flat_map(beside_both).chain(contended).collect()
+    cases.into_iter().flat_map(beside_both).collect()
 }
 
-fn prepare(over: Over, senders: u16, way: Way, bytes: usize, count: usize) -> Result<Round, Error> {
+/// Members that have sent so before.
+///
+/// # Errors
+/// The system refused, or a member is gone.
+pub(super) fn prepare(
+    over: Over,
+    senders: u16,
+    way: Way,
+    bytes: usize,
+    count: usize,
+) -> Result<Round, Error> {
     let net = Net::start(over, if senders == 1 { 2 } else { senders + 1 })?;
     stream(&net, senders, way, bytes, count / 10)?;
     Ok(net.rounds(move |net| stream(net, senders, way, bytes, count)))
@@ -85,12 +79,47 @@ pub(super) fn stream(net: &Net, senders: u16, way: Way, bytes: usize, count: usi
     let (receiver, from) = if senders == 1 { (1, 0..1) } else { (0, 1..senders + 1) };
     let count = count / usize::from(senders);
     let task = task(way, bytes, count, receiver);
-    let started = Instant::now();
-    net.all_do(from, &task)?;
-    Ok((bytes * count * usize::from(senders)) as f64 / started.elapsed().as_secs_f64())
+    let (before, started) = (net.this.arrivals().of_each(), Instant::now());
+    net.all_do(from.clone(), &task)?;
+    let took = started.elapsed();
+    if receiver == net.this.number() {
+        all_have_arrived(from, count, &before, &net.this.arrivals().of_each())?;
+    }
+    Ok((bytes * count * usize::from(senders)) as f64 / took.as_secs_f64())
+}
+
+/// That so many of each of those have come.
+fn all_have_arrived(
+    mut senders: impl Iterator<Item = u16>,
+    count: usize,
+    before: &[usize],
+    after: &[usize],
+) -> Result<(), Error> {
+    senders.try_for_each(|sender| {
+        let at = usize::from(sender);
+        let arrived = after[at] - before[at];
+        if arrived == count {
+            return Ok(());
+        }
+        let text = format!("member {sender} has sent {count} messages, of which {arrived} have arrived");
+        Err(Error::new(Code::Mismatch, text))
+    })
 }
 
 /// So many messages to a member, with the usual window.
 pub(super) fn task(way: Way, bytes: usize, count: usize, receiver: u16) -> Task {
     Task { way, bytes, count, window: WINDOW, receivers: vec![receiver], noted: Noted::Nothing }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_has_sent_more_than_has_arrived_is_named() {
+        assert_eq!(all_have_arrived(1..3, 5, &[0, 1, 2], &[9, 6, 7]), Ok(()));
+        let lost = all_have_arrived(1..3, 5, &[0, 1, 2], &[9, 6, 6]).expect_err("one is missing");
+        assert_eq!(lost.code(), Code::Mismatch);
+        assert!(lost.text().contains("member 2 has sent 5 messages, of which 4"), "{lost}");
+    }
 }

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `isotach/net.rs` | an isonet of this process and others |
 //! | `isotach/member.rs` | what each member does when it is asked to |
-//! | `isotach/task.rs` | what it is asked, as text |
+//! | `isotach/task.rs`, `isotach/flow.rs` | what it is asked, as text; much of the same, some of it under way at a time |
 //! | `isotach/sequencer.rs` | the order of messages without isochrons |
 //! | `isotach/messaging.rs` | calls of handlers in another process, by a broker |
 //! | `isotach/latency.rs` | a message to a member and one back |
@@ -15,7 +15,7 @@
 //! | `isotach/multicast.rs` | messages to all members, in one order |
 //! | `isotach/exclusion.rs` | what others do with locks: philosophers, and transfers between accounts |
 //! | `isotach/ring.rs` | a message that goes round all members |
-//! | `isotach/stall.rs` | how long a member waits when another one is killed, or stands still |
+//! | `isotach/stall.rs` | how long a member waits when another one, or two, are killed or stand still |
 //! | `isotach/study.rs` | what the study of Isotach 1.0 measured, by the same means, for `quintet reproduce` |
 //! | `isotach/cost.rs`, `isotach/send_cost.rs` | what a send takes of its sender's processor; as cases |
 //! | `isotach/idle.rs` | the processor time of a member that has nothing to do |
@@ -25,6 +25,7 @@ mod bulk;
 mod contention;
 mod cost;
 mod exclusion;
+mod flow;
 mod idle;
 mod latency;
 mod load;

@@ -93,3 +93,11 @@ fn what_four_members_send_arrives_and_its_tenths_are_in_order() {
     let rows = measured("isochron-contention-4-64-middle-tenth-shm");
     assert!(rows.len() == 1 && rows[0]["unit"] == "bytes/s", "{rows:?}");
 }
+
+#[test]
+fn the_pause_is_measured_whoever_is_lost_also_two_at_once() {
+    for case in ["isochron-stall-4-shm", "isochron-stall-manager-4-tcp", "isochron-stall-two-manager-5-shm"] {
+        let rows = measured(case);
+        assert!(rows.len() == 1 && rows[0]["goal"] == 100e6 && rows[0]["unit"] == "ns", "{rows:?}");
+    }
+}

@@ -4,6 +4,7 @@ use super::super::link::arguments as side_arguments;
 use super::arrivals::Arrivals;
 use super::cost::{self, Clock, with_copies};
 use super::exclusion::{self, with_forks_and_book};
+use super::flow::{flow, timed};
 use super::ring::{Laps, ROUND, passing_on};
 use super::sequencer::{self, Sequencer, sequenced_messages};
 use super::task::{Noted, Task, Way, read_latencies, write_latencies};
@@ -13,7 +14,6 @@ use quintet::{
     Cause, Code, Error, Isonet, IsonetBuilder, IsonetCause, Lab, LinkAddress, LinkConfig, PendingIsochron,
     PendingPlain, PlainReceived, PresentView, Received, Variable,
 };
-use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -305,6 +305,12 @@ impl Member {
         }
     }
 
+    /// Whether any of these is a member of the present view.
+    pub(super) fn sees_any(&self, members: &[u16]) -> bool {
+        let present = self.isonet.view().members;
+        members.iter().any(|member| present.contains(member))
+    }
+
     /// Has these members do that, and does `part` again and again until one of them has; how often, at least once, and how long that took. Then it waits for the others.
     ///
     /// # Errors
@@ -403,41 +409,6 @@ impl Member {
 
 fn finish(isochron: PendingIsochron) -> Result<(), Error> {
     isochron.finish().map(drop)
-}
-
-/// So many of something, `window` of them under way at the same time; how long each takes is noted where that is wanted.
-pub(super) fn flow<T>(
-    count: usize,
-    window: usize,
-    latencies: &mut Option<Vec<Duration>>,
-    mut begin: impl FnMut() -> Result<T, Error>,
-    finish: impl Fn(T) -> Result<(), Error>,
-) -> Result<(), Error> {
-    let is_timed = latencies.is_some();
-    let mut finish = |(started, begun): (Option<Instant>, T)| {
-        finish(begun)?;
-        if let (Some(latencies), Some(started)) = (latencies.as_mut(), started) {
-            latencies.push(started.elapsed());
-        }
-        Ok(())
-    };
-    let mut under_way = VecDeque::new();
-    for _ in 0..count {
-        if under_way.len() >= window {
-            under_way.pop_front().map_or(Ok(()), &mut finish)?;
-        }
-        under_way.push_back((is_timed.then(Instant::now), begin()?));
-    }
-    under_way.into_iter().try_for_each(finish)
-}
-
-/// Does that; its time is added where it is wanted, and else the clock is not read.
-fn timed<T>(spent: &mut Option<Duration>, begin: impl FnOnce() -> T) -> T {
-    let Some(spent) = spent else { return begin() };
-    let started = Instant::now();
-    let begun = begin();
-    *spent += started.elapsed();
-    begun
 }
 
 /// Who heard is gone with the isonet at most.

@@ -6,7 +6,8 @@
 
 use super::super::case::Round;
 use super::super::link::{Over, arguments};
-use super::member::{LEASE, LIMIT, flow};
+use super::flow::flow;
+use super::member::{LEASE, LIMIT};
 use super::stream;
 use crate::companion::Companion;
 use crate::connection::refused;

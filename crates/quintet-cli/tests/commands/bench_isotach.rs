@@ -101,3 +101,18 @@ fn the_pause_is_measured_whoever_is_lost_also_two_at_once() {
         assert!(rows.len() == 1 && rows[0]["goal"] == 100e6 && rows[0]["unit"] == "ns", "{rows:?}");
     }
 }
+
+#[test]
+fn ordered_multicast_goes_over_both_links_beside_the_same() {
+    let listed = rows(["--list"]);
+    for members in ["3", "4", "8"] {
+        for what in ["", "-p50", "-p99"] {
+            let [shm, tcp] = ["shm", "tcp"]
+                .map(|over| beside(&listed, &format!("ordered-multicast-{members}{what}-{over}")));
+            assert!(shm.len() == 5 && shm == tcp, "{shm:?}, {tcp:?}");
+        }
+    }
+    let rows = measured("ordered-multicast-3-tcp");
+    assert!(rows.len() == 5 && rows[0]["peer"] == "sequencer", "{rows:?}");
+    assert!(rows[0]["ratio"].as_f64() > Some(0.), "{rows:?}");
+}

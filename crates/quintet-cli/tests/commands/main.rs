@@ -4,6 +4,7 @@
 
 mod account;
 mod bench;
+mod bench_isotach;
 mod bench_space;
 mod clinda;
 mod cluster;

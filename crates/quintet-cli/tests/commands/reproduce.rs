@@ -229,7 +229,13 @@ fn isochrons_are_measured_here_beside_what_is_printed_of_the_prototype() {
         };
         runs.iter().find(is_it).and_then(|object| object["value"].as_f64()).unwrap()
     };
-    for (run, link) in [("round trip", "tcp"), ("stream", "tcp"), ("send", "shm"), ("4 senders", "shm")] {
+    for (run, link) in [
+        ("round trip", "tcp"),
+        ("stream", "tcp"),
+        ("send", "shm"),
+        ("4 senders", "shm"),
+        ("round trip beside 4 senders", "shm"),
+    ] {
         assert!(value(run, link, "plain messages") > 0.0 && value(run, link, "isochrons, safe") > 0.0);
     }
     // With one turn its ratio is that of its values, whatever the machine does meanwhile.
@@ -237,7 +243,7 @@ fn isochrons_are_measured_here_beside_what_is_printed_of_the_prototype() {
     let of = |way| value("round trip", "shm", way);
     assert!((ratio * of("plain messages") / of("isochrons, safe") - 1.0).abs() < 1e-9, "{ratio}");
     assert!(compared.iter().all(|one| one["because"].as_str().is_some_and(|why| !why.is_empty())));
-    assert_eq!(std::fs::read_to_string(&page).unwrap().matches("<svg").count(), 7);
+    assert_eq!(std::fs::read_to_string(&page).unwrap().matches("<svg").count(), 9);
     let (status, said) = result(quintet(["reproduce", "isotach-1.0", "--live", "--machines", "1"]));
     assert!(status == 65 && said.contains("all its members are on this machine"), "{said}");
 }

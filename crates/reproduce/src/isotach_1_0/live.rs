@@ -36,7 +36,7 @@ pub struct Machine {
 /// All that was measured.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Live {
-    /// Of each run a value a turn, in the order of turns: microseconds of [`Experiment::RoundTrip`], [`Experiment::Send`], [`Experiment::Cost`] and [`Experiment::Read`], else Mb/s of data.
+    /// Of each run a value a turn, in the order of turns: in [`Experiment::unit`], which is us or Mb/s of data.
     pub values: BTreeMap<Run, Vec<f64>>,
     /// Where.
     pub machine: Machine,

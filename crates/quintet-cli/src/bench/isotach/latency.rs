@@ -1,10 +1,11 @@
-//! A message to another member and one back, each begun by the handler of the one before: what isochrons take, beside plain messages.
+//! A message to another member and one back, each begun by the handler of the one before: what isochrons take, beside plain messages and calls.
 
-use super::super::case::{Beside, Better, Case, Group, Prepare, Round, Unit};
+use super::super::case::{Better, Case, Prepare, Round, Unit};
 use super::super::link::Over;
+use super::messaging;
 use super::net::Net;
 use super::task::Way;
-use super::{PLACEMENT, PLAIN, WAITING};
+use super::{MESSAGING, PLAIN, case};
 use quintet::Error;
 use std::time::Instant;
 
@@ -16,38 +17,35 @@ const GOAL: f64 = 2.;
 /// Of a message: what fits an isochron, in place of 64 KiB.
 pub(super) const LARGEST: usize = 60_000;
 
-macro_rules! case {
+macro_rules! sized {
     ($name:literal, $over:ident, $bytes:expr) => {
         (
             $name,
             || prepare(Over::$over, Way::Isochrons(1), $bytes),
             || prepare(Over::$over, Way::Plain, $bytes),
+            || messaging::round_trips(Over::$over, $bytes, COUNT),
         )
     };
 }
 
 pub(super) fn cases() -> Vec<Case> {
-    let cases: [(_, Prepare, Prepare); 10] = [
-        case!("isochron-rtt-16-shm", Shm, 16),
-        case!("isochron-rtt-64-shm", Shm, 64),
-        case!("isochron-rtt-1k-shm", Shm, 1 << 10),
-        case!("isochron-rtt-8k-shm", Shm, 8 << 10),
-        case!("isochron-rtt-60k-shm", Shm, LARGEST),
-        case!("isochron-rtt-16-tcp", Tcp, 16),
-        case!("isochron-rtt-64-tcp", Tcp, 64),
-        case!("isochron-rtt-1k-tcp", Tcp, 1 << 10),
-        case!("isochron-rtt-8k-tcp", Tcp, 8 << 10),
-        case!("isochron-rtt-60k-tcp", Tcp, LARGEST),
+    let cases: [(_, Prepare, Prepare, Prepare); 10] = [
+        sized!("isochron-rtt-16-shm", Shm, 16),
+        sized!("isochron-rtt-64-shm", Shm, 64),
+        sized!("isochron-rtt-1k-shm", Shm, 1 << 10),
+        sized!("isochron-rtt-8k-shm", Shm, 8 << 10),
+        sized!("isochron-rtt-60k-shm", Shm, LARGEST),
+        sized!("isochron-rtt-16-tcp", Tcp, 16),
+        sized!("isochron-rtt-64-tcp", Tcp, 64),
+        sized!("isochron-rtt-1k-tcp", Tcp, 1 << 10),
+        sized!("isochron-rtt-8k-tcp", Tcp, 8 << 10),
+        sized!("isochron-rtt-60k-tcp", Tcp, LARGEST),
     ];
-    cases
-        .map(|(name, prepare, beside)| {
-            Case::new(Group::Isotach, name, Unit::Nanoseconds, Better::Lower, prepare)
-                .beside(Beside::Itself { name: PLAIN, prepare: beside })
-                .goal(GOAL)
-                .under(WAITING, PLACEMENT)
-                .on_all_processors()
-        })
-        .into()
+    let beside_both = |(name, ours, plain, calls)| {
+        [(PLAIN, plain), (MESSAGING, calls)]
+            .map(|beside| case(name, (Unit::Nanoseconds, Better::Lower), ours, beside).goal(GOAL))
+    };
+    cases.into_iter().flat_map(beside_both).collect()
 }
 
 /// The mean of the round trips of two members.

@@ -1,8 +1,10 @@
 //! A member of an isonet that is measured: it sends what it is asked to, and answers.
 
 use super::super::link::arguments as side_arguments;
+use super::arrivals::Arrivals;
 use super::cost::{self, Clock, with_copies};
 use super::exclusion::{self, with_forks_and_book};
+use super::flow::{flow, timed};
 use super::ring::{Laps, ROUND, passing_on};
 use super::sequencer::{self, Sequencer, sequenced_messages};
 use super::task::{Noted, Task, Way, read_latencies, write_latencies};
@@ -12,7 +14,6 @@ use quintet::{
     Cause, Code, Error, Isonet, IsonetBuilder, IsonetCause, Lab, LinkAddress, LinkConfig, PendingIsochron,
     PendingPlain, PlainReceived, PresentView, Received, Variable,
 };
-use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -39,7 +40,7 @@ const ELSEWHERE_BYTES: usize = 4;
 /// Of a message while a member is lost.
 const STALL_BYTES: usize = 64;
 /// How long a member is waited for.
-const LIMIT: Duration = Duration::from_secs(30);
+pub(super) const LIMIT: Duration = Duration::from_secs(30);
 /// A member that sleeps where nothing has come and of which nothing is heard for so long is gone.
 const SILENCE: Duration = Duration::from_secs(1);
 /// How long the lab's space keeps what a member has leased: nothing.
@@ -126,14 +127,17 @@ impl MemberArguments {
 pub(super) struct Member {
     isonet: Isonet,
     tasks: Receiver<(u16, Task)>,
-    /// Tasks of others that are done, and pings that are.
+    /// Tasks of others that are done, and messages that have gone round.
     done: Receiver<()>,
+    /// Pings of this member that are done.
+    pinged: Receiver<()>,
     /// What others say of a task that is timed.
     latencies: Receiver<Vec<Duration>>,
     /// Its messages that have a place.
     sequenced: Receiver<()>,
     pings: Arc<Pings>,
     laps: Arc<Laps>,
+    arrivals: Arc<Arrivals>,
     clock: Clock,
     /// At member 0.
     _sequencer: Option<Sequencer>,
@@ -168,6 +172,7 @@ impl Member {
         let lab = Lab::connect(space.clone(), 0, LEASE)?;
         let (tell_task, tasks) = channel();
         let (tell_done, done) = channel();
+        let (tell_pinged, pinged) = channel();
         let (tell_latencies, latencies) = channel();
         let (tell_sequenced, sequenced) = channel();
         let (pings, laps) = (Arc::new(Pings::default()), Arc::new(Laps::default()));
@@ -175,12 +180,14 @@ impl Member {
         let builder = builder.variable_at(ELSEWHERE, ELSEWHERE_BYTES, &[1]);
         let builder = with_copies(with_forks_and_book(waits.in_links(builder), members), members);
         let (builder, clock) = Clock::of_member(builder);
-        let builder = echoing(builder, &pings, &tell_done);
+        let builder = echoing(builder, &pings, &tell_pinged);
         let builder = passing_on(builder, (me, members), &laps, &tell_done);
         let (builder, to_sequence) = sequenced_messages(builder, me, tell_sequenced);
+        let arrivals = Arc::new(Arrivals::new(members));
+        let (of_isochrons, of_plain) = (Arc::clone(&arrivals), Arc::clone(&arrivals));
         let builder = builder
-            .handler(SINK, |_| {})
-            .plain_handler(SINK, |_| {})
+            .handler(SINK, move |message| of_isochrons.note(message.sender))
+            .plain_handler(SINK, move |message| of_plain.note(message.sender))
             .plain_handler(DONE, move |message| {
                 // Whoever asked for them waits for them.
                 tell_latencies.send(read_latencies(message.bytes)).unwrap_or_default();
@@ -192,7 +199,29 @@ impl Member {
             });
         let isonet = builder.join()?;
         let sequencer = (me == 0).then(|| Sequencer::start(&isonet, to_sequence)).transpose()?;
-        Ok(Member { isonet, tasks, done, latencies, sequenced, pings, laps, clock, _sequencer: sequencer })
+        Ok(Member {
+            isonet,
+            tasks,
+            done,
+            pinged,
+            latencies,
+            sequenced,
+            pings,
+            laps,
+            arrivals,
+            clock,
+            _sequencer: sequencer,
+        })
+    }
+
+    /// Which one it is.
+    pub(super) fn number(&self) -> u16 {
+        self.isonet.member()
+    }
+
+    /// What has arrived here of messages that are taken, and that is all.
+    pub(super) fn arrivals(&self) -> &Arrivals {
+        &self.arrivals
     }
 
     /// Has these members do that, this one as well, and waits until all have; how long each took where the task is timed.
@@ -230,7 +259,7 @@ impl Member {
             isochron.send(to, ECHO, vec![7; bytes])?;
             isochron.execute()?;
         }
-        hear(&self.done)
+        hear(&self.pinged)
     }
 
     /// Sends a message round all members, so often, each step by an isochron of who has it. Of the first member.
@@ -276,20 +305,32 @@ impl Member {
         }
     }
 
-    /// Does that again and again until another member has done what it is asked to; how often, at least once.
+    /// Whether any of these is a member of the present view.
+    pub(super) fn sees_any(&self, members: &[u16]) -> bool {
+        let present = self.isonet.view().members;
+        members.iter().any(|member| present.contains(member))
+    }
+
+    /// Has these members do that, and does `part` again and again until one of them has; how often, at least once, and how long that took. Then it waits for the others.
     ///
     /// # Errors
-    /// A member is gone, or the other one takes longer than [`LIMIT`].
-    pub(super) fn perform_beside(&self, other: u16, others: &Task, task: &Task) -> Result<usize, Error> {
-        self.isonet.send_plain(other, TASK, others.write())?;
+    /// A member is gone, or none has done it within [`LIMIT`].
+    pub(super) fn act_beside(
+        &self,
+        members: &[u16],
+        task: &Task,
+        mut part: impl FnMut() -> Result<(), Error>,
+    ) -> Result<(usize, Duration), Error> {
+        members.iter().try_for_each(|member| self.isonet.send_plain(*member, TASK, task.write()))?;
         let (started, mut times) = (Instant::now(), 0);
         loop {
-            self.perform(task)?;
+            part()?;
             times += 1;
-            match self.done.try_recv() {
-                Ok(()) => return Ok(times),
-                Err(_) if started.elapsed() > LIMIT => return hear(&self.done).map(|()| times),
-                Err(_) => {}
+            let (took, is_first_done) = (started.elapsed(), self.done.try_recv().is_ok());
+            if is_first_done || took > LIMIT {
+                let left = members.len() - usize::from(is_first_done);
+                (0..left).try_for_each(|_| hear(&self.done))?;
+                return Ok((times, took));
             }
         }
     }
@@ -368,41 +409,6 @@ impl Member {
 
 fn finish(isochron: PendingIsochron) -> Result<(), Error> {
     isochron.finish().map(drop)
-}
-
-/// So many of something, `window` of them under way at the same time; how long each takes is noted where that is wanted.
-fn flow<T>(
-    count: usize,
-    window: usize,
-    latencies: &mut Option<Vec<Duration>>,
-    mut begin: impl FnMut() -> Result<T, Error>,
-    finish: impl Fn(T) -> Result<(), Error>,
-) -> Result<(), Error> {
-    let is_timed = latencies.is_some();
-    let mut finish = |(started, begun): (Option<Instant>, T)| {
-        finish(begun)?;
-        if let (Some(latencies), Some(started)) = (latencies.as_mut(), started) {
-            latencies.push(started.elapsed());
-        }
-        Ok(())
-    };
-    let mut under_way = VecDeque::new();
-    for _ in 0..count {
-        if under_way.len() >= window {
-            under_way.pop_front().map_or(Ok(()), &mut finish)?;
-        }
-        under_way.push_back((is_timed.then(Instant::now), begin()?));
-    }
-    under_way.into_iter().try_for_each(finish)
-}
-
-/// Does that; its time is added where it is wanted, and else the clock is not read.
-fn timed<T>(spent: &mut Option<Duration>, begin: impl FnOnce() -> T) -> T {
-    let Some(spent) = spent else { return begin() };
-    let started = Instant::now();
-    let begun = begin();
-    *spent += started.elapsed();
-    begun
 }
 
 /// Who heard is gone with the isonet at most.

@@ -1,5 +1,5 @@
 //! Messages of all members to all members, in one order: isochrons beside a fixed sequencer that is made of plain messages, and beside what
-//! others have for that. How many of all members together a second, and how long one takes under that load until it is back at its sender.
+//! others have for that, over sockets. Over shared memory, and over TCP as well. How many of all members together a second, and how long one takes under that load until it is back at its sender.
 
 use super::super::case::{Beside, Better, Case, Group, Prepare, Round, Unit};
 use super::super::link::Over;
@@ -32,29 +32,29 @@ const MEDIAN: usize = 50;
 const TAIL: usize = 99;
 
 macro_rules! cases {
-    ($members:literal, $jgroups_goal:expr) => {
+    ($members:literal, $over:ident, $link:literal, $jgroups_goal:expr) => {
         [
             Compared {
-                name: concat!("ordered-multicast-", $members, "-shm"),
+                name: concat!("ordered-multicast-", $members, "-", $link),
                 what: RATE,
-                ours: || rate($members, Way::Isochrons(1)),
-                sequencer: || rate($members, Way::Sequencer),
+                ours: || rate(Over::$over, $members, Way::Isochrons(1)),
+                sequencer: || rate(Over::$over, $members, Way::Sequencer),
                 peers: peers(concat!("multicast-", $members), Statistic::Middle),
                 jgroups_goal: $jgroups_goal,
             },
             Compared {
-                name: concat!("ordered-multicast-", $members, "-p50-shm"),
+                name: concat!("ordered-multicast-", $members, "-p50-", $link),
                 what: LATENCY,
-                ours: || latency($members, Way::Isochrons(1), MEDIAN),
-                sequencer: || latency($members, Way::Sequencer, MEDIAN),
+                ours: || latency(Over::$over, $members, Way::Isochrons(1), MEDIAN),
+                sequencer: || latency(Over::$over, $members, Way::Sequencer, MEDIAN),
                 peers: peers(concat!("multicast-", $members, "-latency"), Statistic::Middle),
                 jgroups_goal: GOAL,
             },
             Compared {
-                name: concat!("ordered-multicast-", $members, "-p99-shm"),
+                name: concat!("ordered-multicast-", $members, "-p99-", $link),
                 what: LATENCY,
-                ours: || latency($members, Way::Isochrons(1), TAIL),
-                sequencer: || latency($members, Way::Sequencer, TAIL),
+                ours: || latency(Over::$over, $members, Way::Isochrons(1), TAIL),
+                sequencer: || latency(Over::$over, $members, Way::Sequencer, TAIL),
                 peers: peers(concat!("multicast-", $members, "-latency"), Statistic::Percentile99),
                 jgroups_goal: GOAL,
             },
@@ -86,7 +86,14 @@ fn peers(case: &'static str, statistic: Statistic) -> [Peer; 4] {
 }
 
 pub(super) fn cases() -> Vec<Case> {
-    let all = [cases!(3, JGROUPS_GOAL), cases!(4, GOAL), cases!(8, GOAL)];
+    let all = [
+        cases!(3, Shm, "shm", JGROUPS_GOAL),
+        cases!(4, Shm, "shm", GOAL),
+        cases!(8, Shm, "shm", GOAL),
+        cases!(3, Tcp, "tcp", JGROUPS_GOAL),
+        cases!(4, Tcp, "tcp", GOAL),
+        cases!(8, Tcp, "tcp", GOAL),
+    ];
     all.into_iter().flatten().flat_map(Compared::cases).collect()
 }
 
@@ -109,8 +116,8 @@ impl Compared {
 }
 
 /// Multicasts a second of all members together.
-fn rate(members: u16, way: Way) -> Result<Round, Error> {
-    let (net, task) = prepare(members, way, Noted::Nothing)?;
+fn rate(over: Over, members: u16, way: Way) -> Result<Round, Error> {
+    let (net, task) = prepare(over, members, way, Noted::Nothing)?;
     Ok(net.rounds(move |net| {
         let started = Instant::now();
         net.all_do(0..members, &task)?;
@@ -119,8 +126,8 @@ fn rate(members: u16, way: Way) -> Result<Round, Error> {
 }
 
 /// The time that so many in a hundred of all members' multicasts take at most, in nanoseconds.
-fn latency(members: u16, way: Way, percent: usize) -> Result<Round, Error> {
-    let (net, task) = prepare(members, way, Noted::Latencies)?;
+fn latency(over: Over, members: u16, way: Way, percent: usize) -> Result<Round, Error> {
+    let (net, task) = prepare(over, members, way, Noted::Latencies)?;
     Ok(net.rounds(move |net| {
         let latencies = net.all_do(0..members, &task)?;
         let latencies_ns = latencies.iter().map(|latency| latency.as_nanos() as f64).collect();
@@ -129,8 +136,8 @@ fn latency(members: u16, way: Way, percent: usize) -> Result<Round, Error> {
 }
 
 /// The members, warmed up, and what each is to do in a round.
-fn prepare(members: u16, way: Way, noted: Noted) -> Result<(Net, Task), Error> {
-    let net = Net::start(Over::Shm, members)?;
+fn prepare(over: Over, members: u16, way: Way, noted: Noted) -> Result<(Net, Task), Error> {
+    let net = Net::start(over, members)?;
     let all = usize::from(members);
     let receivers: Vec<u16> = (0..members).collect();
     let task = |count| Task { way, bytes: BYTES, count, window: WINDOW, receivers: receivers.clone(), noted };

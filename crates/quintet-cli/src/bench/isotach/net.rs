@@ -1,4 +1,4 @@
-//! An isonet of this process, which is member 0, and others that do what they are asked to.
+//! An isonet of this process, which is member 0 as a rule, and others that do what they are asked to.
 
 use super::super::case::Round;
 use super::super::link::Over;
@@ -9,6 +9,7 @@ use crate::companion::Companion;
 use crate::connection::refused;
 use quintet::{Error, LinkAddress};
 use rustix::process::Signal;
+use std::collections::BTreeMap;
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -16,7 +17,7 @@ use tempfile::TempDir;
 pub(super) struct Net {
     pub(super) this: Member,
     /// Ended when dropped.
-    others: Vec<Companion>,
+    others: BTreeMap<u16, Companion>,
     space: Served,
     /// Removed when dropped.
     _folder: TempDir,
@@ -31,11 +32,23 @@ impl Net {
         Self::start_waiting(over, members, Waits::Adaptively)
     }
 
+    /// The same, of which this process is another one than member 0.
+    ///
+    /// # Errors
+    /// The system refused, or a member did not come.
+    pub(super) fn start_as(over: Over, me: u16, members: u16) -> Result<Net, Error> {
+        Self::begin(over, (me, members), Waits::Adaptively)
+    }
+
     /// The same, each of which waits in such a way.
     ///
     /// # Errors
     /// The system refused, or a member did not come.
     pub(super) fn start_waiting(over: Over, members: u16, waits: Waits) -> Result<Net, Error> {
+        Self::begin(over, (0, members), waits)
+    }
+
+    fn begin(over: Over, (me, members): (u16, u16), waits: Waits) -> Result<Net, Error> {
         let folder =
             tempfile::Builder::new().prefix("quintet-").tempdir().map_err(refused("make a folder"))?;
         let space = Served::start()?;
@@ -43,10 +56,12 @@ impl Net {
         (0..members)
             .try_for_each(|member| std::fs::create_dir(folder.path().join(member.to_string())))
             .map_err(refused("make a folder"))?;
-        let start =
-            |me| Companion::start(member::arguments(space.address(), (me, members), &place(me), waits));
-        let others = (1..members).map(start).collect::<Result<Vec<_>, _>>()?;
-        let this = Member::join(space.address(), (0, members), place(0), waits)?;
+        let start = |other| {
+            let arguments = member::arguments(space.address(), (other, members), &place(other), waits);
+            Ok((other, Companion::start(arguments)?))
+        };
+        let others = (0..members).filter(|other| *other != me).map(start).collect::<Result<_, Error>>()?;
+        let this = Member::join(space.address(), (me, members), place(me), waits)?;
         Ok(Net { this, others, space, _folder: folder })
     }
 
@@ -57,7 +72,7 @@ impl Net {
 
     /// The process of a member other than this.
     pub(super) fn process(&self, member: u16) -> u32 {
-        self.others[usize::from(member) - 1].process()
+        self.others[&member].process()
     }
 
     /// Sends a signal to the process of a member other than this.
@@ -65,7 +80,7 @@ impl Net {
     /// # Errors
     /// It has ended before.
     pub(super) fn signal(&self, member: u16, signal: Signal) -> Result<(), Error> {
-        self.others[usize::from(member) - 1].signal(signal)
+        self.others[&member].signal(signal)
     }
 
     /// Has these members do that, all at once, and waits until the last has done it; how long each took where the task is timed.

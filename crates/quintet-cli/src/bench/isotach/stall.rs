@@ -1,4 +1,4 @@
-//! What the end of a member costs the others: the longest time between two isochrons of one that is left, when another is killed or stands still. Of who is killed it learns by the
+//! What the end of members costs the others: the longest time between two isochrons of one that is left, when another is killed or stands still, or two are at once. Of who is killed it learns by the
 //! hang-up of the link, over TCP by that of the link and that nobody listens any more where it leads; of who stands still, after the silence that it waits for.
 
 use super::super::case::{Better, Case, Group, Prepare, Round, Unit};
@@ -10,19 +10,43 @@ use quintet::isotach::View;
 use rustix::process::Signal;
 use std::time::{Duration, Instant};
 
-/// Isochrons before it is lost, and in the view after.
+/// Isochrons before they are lost, and in the view after.
 const COUNT: usize = 200;
-const MEMBERS: u16 = 4;
 /// Of who is killed, in nanoseconds.
 const GOAL: f64 = 100e6;
 /// Of who stands still: the silence that is waited for, and the time between two signs of life.
 const GOAL_OF_SILENCE: f64 = 1_250e6;
 
+/// In whose process the token manager is.
+const MANAGER: u16 = 0;
+/// To which no other has made its link, of four members and of five.
+const LAST_OF_4: u16 = 3;
+const LAST_OF_5: u16 = 4;
+
+macro_rules! killed {
+    ($name:literal, $over:ident, $members:literal, $lost:expr) => {
+        case($name, GOAL, || rounds(Over::$over, $members, &$lost, Signal::KILL))
+    };
+}
+
+macro_rules! stopped {
+    ($name:literal, $lost:expr) => {
+        case($name, GOAL_OF_SILENCE, || rounds(Over::Tcp, 4, &$lost, Signal::STOP))
+    };
+}
+
 pub(super) fn cases() -> Vec<Case> {
     vec![
-        case("isochron-stall-4-shm", GOAL, || rounds(Over::Shm, Signal::KILL)),
-        case("isochron-stall-4-tcp", GOAL, || rounds(Over::Tcp, Signal::KILL)),
-        case("isochron-stall-silent-4-tcp", GOAL_OF_SILENCE, || rounds(Over::Tcp, Signal::STOP)),
+        killed!("isochron-stall-4-shm", Shm, 4, [LAST_OF_4]),
+        killed!("isochron-stall-4-tcp", Tcp, 4, [LAST_OF_4]),
+        stopped!("isochron-stall-silent-4-tcp", [LAST_OF_4]),
+        killed!("isochron-stall-manager-4-shm", Shm, 4, [MANAGER]),
+        killed!("isochron-stall-manager-4-tcp", Tcp, 4, [MANAGER]),
+        stopped!("isochron-stall-manager-silent-4-tcp", [MANAGER]),
+        killed!("isochron-stall-two-5-shm", Shm, 5, [LAST_OF_5 - 1, LAST_OF_5]),
+        killed!("isochron-stall-two-5-tcp", Tcp, 5, [LAST_OF_5 - 1, LAST_OF_5]),
+        killed!("isochron-stall-two-manager-5-shm", Shm, 5, [MANAGER, LAST_OF_5]),
+        killed!("isochron-stall-two-manager-5-tcp", Tcp, 5, [MANAGER, LAST_OF_5]),
     ]
 }
 
@@ -31,22 +55,27 @@ fn case(name: &'static str, goal: f64, prepare: Prepare) -> Case {
     case.goal(goal).under(WAITING, PLACEMENT).on_all_processors()
 }
 
-/// Each round loses a member: the next one has an isonet of its own.
+/// Each round loses members: the next one has an isonet of its own. This process is the first member that is left.
 #[allow(clippy::unnecessary_wraps, reason = "as other cases are prepared, which may fail")]
-fn rounds(over: Over, signal: Signal) -> Result<Round, Error> {
-    Ok(Box::new(move || Ok(stall(&Net::start(over, MEMBERS)?, signal)?.as_nanos() as f64)))
+fn rounds(over: Over, members: u16, lost: &'static [u16], signal: Signal) -> Result<Round, Error> {
+    let me = (0..members).find(|member| !lost.contains(member)).unwrap_or_default();
+    Ok(Box::new(move || {
+        let net = Net::start_as(over, me, members)?;
+        Ok(stall(&net, lost, signal)?.as_nanos() as f64)
+    }))
 }
 
-/// The last member is lost: the one to which no other has made its link.
-fn stall(net: &Net, signal: Signal) -> Result<Duration, Error> {
+/// Until as many isochrons as before have been executed in a view without those that are lost.
+fn stall(net: &Net, lost: &[u16], signal: Signal) -> Result<Duration, Error> {
     let mut first = View(0);
     for _ in 0..COUNT {
         first = net.this.execute_at_all()?;
     }
-    net.signal(MEMBERS - 1, signal)?;
+    lost.iter().try_for_each(|member| net.signal(*member, signal))?;
     let (mut last, mut longest, mut after) = (Instant::now(), Duration::ZERO, 0);
     while after < COUNT {
-        after += usize::from(net.this.execute_at_all()? > first);
+        let is_without = net.this.execute_at_all()? > first && !net.this.sees_any(lost);
+        after += usize::from(is_without);
         let now = Instant::now();
         longest = longest.max(now.duration_since(last));
         last = now;

@@ -3,6 +3,7 @@
 use super::super::link::Over;
 use super::cost;
 use super::latency::{read, round_trip};
+use super::load::{self, APART, CROWD};
 use super::member::Waits;
 use super::net::Net;
 use super::stream::{stream, task};
@@ -10,12 +11,9 @@ use super::task::Way;
 use quintet::Error;
 use quintet_reproduce::isotach_1_0;
 use quintet_reproduce::isotach_1_0::live::{Experiment, Link, Others, Run};
-use std::time::Instant;
 
 /// In contention, as in the study.
 const SENDERS: u16 = 4;
-/// Two members that send while members 0 and 1 are measured.
-const OTHERS: [u16; 2] = [2, 3];
 
 /// How much is done in a turn.
 #[derive(Clone, Copy)]
@@ -30,9 +28,9 @@ pub(crate) struct Length {
 pub(crate) struct Nets {
     shm: Net,
     tcp: Net,
-    /// A receiver and its senders, over shared memory.
+    /// A receiver, its senders, and one that exchanges messages with it, over shared memory.
     many: Net,
-    /// The same for what sends take of a processor.
+    /// Those for what sends take of a processor.
     asleep: Net,
 }
 
@@ -43,7 +41,7 @@ impl Nets {
     /// The system refused, or a member did not come.
     pub(crate) fn start() -> Result<Nets, Error> {
         let (shm, tcp) = (Net::start(Over::Shm, 2)?, Net::start(Over::Tcp, 2)?);
-        let many = Net::start(Over::Shm, SENDERS + 1)?;
+        let many = Net::start(Over::Shm, load::MEMBERS)?;
         Ok(Nets { shm, tcp, many, asleep: Net::start_waiting(Over::Shm, cost::MEMBERS, Waits::Asleep)? })
     }
 
@@ -70,7 +68,15 @@ impl Nets {
                 Ok(taken.as_secs_f64() * 1e6)
             }
             Experiment::Read => read(pair, length.round_trips).map(|nanoseconds| nanoseconds / 1e3),
-            Experiment::Beside(others) => beside(&self.many, others, bytes, messages).map(megabits),
+            Experiment::ContendedRoundTrip => {
+                Ok(CROWD.round_trip(&self.many, (way, Some(way)), bytes, messages)? / 1e3)
+            }
+            Experiment::Beside(others) => {
+                APART.plain_stream(&self.many, way_of(others), bytes, messages).map(megabits)
+            }
+            Experiment::RoundTripBeside(others) => {
+                Ok(APART.round_trip(&self.many, (way, way_of(others)), bytes, messages)? / 1e3)
+            }
         }
     }
 }
@@ -82,23 +88,16 @@ fn way(run: &Run) -> Way {
     }
 }
 
+/// None: they send nothing.
+fn way_of(others: Others) -> Option<Way> {
+    match others {
+        Others::Rest => None,
+        Others::Plain => Some(Way::Plain),
+        Others::Isochrons => Some(Way::Isochrons(1)),
+    }
+}
+
 /// Megabits a second.
 fn megabits(bytes_per_second: f64) -> f64 {
     bytes_per_second * 8.0 / 1e6
-}
-
-/// Plain messages of member 0 to member 1 while two others do that, in bytes a second. A part of them goes again and again until the others are done.
-fn beside(net: &Net, others: Others, bytes: usize, messages: usize) -> Result<f64, Error> {
-    let parts = 10;
-    let count = messages.div_ceil(parts);
-    let part = task(Way::Plain, bytes, count, 1);
-    let [from, to] = OTHERS;
-    let of_others = |way| task(way, bytes, messages, to);
-    let started = Instant::now();
-    let times = match others {
-        Others::Rest => (0..parts).try_for_each(|_| net.this.perform(&part).map(drop)).map(|()| parts)?,
-        Others::Plain => net.this.perform_beside(from, &of_others(Way::Plain), &part)?,
-        Others::Isochrons => net.this.perform_beside(from, &of_others(Way::Isochrons(1)), &part)?,
-    };
-    Ok((bytes * count * times) as f64 / started.elapsed().as_secs_f64())
 }

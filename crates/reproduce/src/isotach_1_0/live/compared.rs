@@ -22,7 +22,7 @@ pub(super) const UNSAID: [&str; 4] = [
     "A second switch, and a network: all members are on this machine, behind one token manager.",
     "Sends without a copy of the data (5.7): no way to send does without one here.",
     "The time between tokens: none pass here unless there is an isochron to order.",
-    "CAST, calls of polls, and round trips under contention or beside tokens (5.1, 5.2, 5.5, 5.6, 5.9, 5.12): of these no number is printed but what CAST adds.",
+    "CAST and calls of polls (5.1, 5.2, 5.5, 5.6): of these no number is printed but what CAST adds.",
 ];
 
 /// A printed value, and ours.

@@ -30,7 +30,7 @@ pub struct Sent {
 
 impl Sent {
     /// To one other member.
-    pub(super) const MESSAGE: Sent = Sent { is_value: false, others: 1, has_own_part: false };
+    pub const MESSAGE: Sent = Sent { is_value: false, others: 1, has_own_part: false };
     /// To one other member and to its sender.
     const MARKED: Sent = Sent { has_own_part: true, ..Sent::MESSAGE };
 

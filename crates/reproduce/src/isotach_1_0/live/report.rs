@@ -76,7 +76,9 @@ fn object(run: &Run, turn: usize, value: f64) -> Value {
         "messages": run.size, "turn": turn, "value": value, "unit": run.experiment.unit(),
     });
     match run.experiment {
-        Experiment::Beside(others) => object["beside"] = json!(others.name()),
+        Experiment::Beside(others) | Experiment::RoundTripBeside(others) => {
+            object["beside"] = json!(others.name())
+        }
         Experiment::Cost(sent) => object["sent"] = json!(sent.name()),
         _ => {}
     }

@@ -72,8 +72,12 @@ pub enum Experiment {
     Cost(Sent),
     /// What one member gets of four: Mb/s of data.
     Contention,
+    /// A message to one more member and one back while four send to it: microseconds.
+    ContendedRoundTrip,
     /// Plain messages between two members: Mb/s of data.
     Beside(Others),
+    /// A plain message to another member and one back: microseconds.
+    RoundTripBeside(Others),
     /// An isochron that reads a variable of which another member has the only copy: microseconds.
     Read,
 }
@@ -88,7 +92,9 @@ impl Experiment {
             Experiment::Send => "send",
             Experiment::Cost(_) => "processor time",
             Experiment::Contention => "4 senders",
+            Experiment::ContendedRoundTrip => "round trip beside 4 senders",
             Experiment::Beside(_) => "plain messages",
+            Experiment::RoundTripBeside(_) => "round trip of plain messages",
             Experiment::Read => "read",
         }
     }
@@ -97,7 +103,12 @@ impl Experiment {
     #[must_use]
     pub const fn unit(self) -> &'static str {
         match self {
-            Experiment::RoundTrip | Experiment::Send | Experiment::Cost(_) | Experiment::Read => "us",
+            Experiment::RoundTrip
+            | Experiment::ContendedRoundTrip
+            | Experiment::RoundTripBeside(_)
+            | Experiment::Send
+            | Experiment::Cost(_)
+            | Experiment::Read => "us",
             Experiment::Stream | Experiment::Contention | Experiment::Beside(_) => "Mb/s",
         }
     }
@@ -141,12 +152,15 @@ pub fn runs(is_quick: bool) -> Vec<Run> {
             let both = |link| both(experiment, packet).map(|run| Run { link, ..run });
             all.extend(Link::BOTH.into_iter().flat_map(both));
         }
-        all.extend([Experiment::Send, Experiment::Contention].into_iter().flat_map(|of| both(of, packet)));
+        let others = [Experiment::Send, Experiment::Contention, Experiment::ContendedRoundTrip];
+        all.extend(others.into_iter().flat_map(|of| both(of, packet)));
+        for experiment in [Experiment::Beside, Experiment::RoundTripBeside] {
+            all.extend(Others::ALL.map(|others| Run::of(experiment(others), packet, Way::Plain)));
+        }
     }
     for packet in PRINTED {
         let longer = sizes(is_quick).iter().filter(|size| **size > 1);
         all.extend(longer.map(|size| Run { size: *size, ..Run::of(Experiment::Stream, packet, Way::Safe) }));
-        all.extend(Others::ALL.map(|others| Run::of(Experiment::Beside(others), packet, Way::Plain)));
     }
     all.extend(cost::runs());
     all.push(Run::of(Experiment::Read, PRINTED[0], Way::Safe));

@@ -56,9 +56,11 @@ impl Live {
             self.by_packet("5.4", "streams", Experiment::Stream),
             self.by_packet("5.7", "cost of a send", Experiment::Send),
             self.by_packet("5.8", "a receiver with 4 senders", Experiment::Contention),
+            self.by_packet("5.9", "round trips of such a receiver", Experiment::ContendedRoundTrip),
             self.by_size("5.10", small),
             self.by_size("5.11", large),
-            self.beside(),
+            self.beside("5.12", "round trips of plain messages beside tokens", Experiment::RoundTripBeside),
+            self.beside("5.13", "plain messages beside tokens", Experiment::Beside),
         ]
     }
 
@@ -101,21 +103,23 @@ impl Live {
         }
     }
 
-    fn beside(&self) -> Table {
-        let of = |packet, others| Run::of(Experiment::Beside(others), packet, Way::Plain);
-        let row = |packet| Row {
-            link: Link::Shm,
-            across: packet,
-            values: Others::ALL.map(|others| self.quartiles(&of(packet, others))).into(),
+    fn beside(&self, figure: &'static str, title: &str, of: fn(Others) -> Experiment) -> Table {
+        let row = |at_rest: &Run| Row {
+            link: at_rest.link,
+            across: at_rest.packet,
+            values: Others::ALL
+                .map(|others| self.quartiles(&Run { experiment: of(others), ..*at_rest }))
+                .into(),
             to_plain: None,
         };
+        let at_rest = of(Others::Rest);
         Table {
-            figure: "5.13",
-            title: "plain messages beside tokens".to_owned(),
+            figure,
+            title: title.to_owned(),
             across: "bytes of a packet",
-            unit: Experiment::Beside(Others::Rest).unit(),
+            unit: at_rest.unit(),
             columns: Others::ALL.map(Others::name).into(),
-            rows: PRINTED.map(row).into(),
+            rows: self.made(|run| run.experiment == at_rest).iter().map(row).collect(),
         }
     }
 

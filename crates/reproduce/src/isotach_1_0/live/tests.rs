@@ -9,6 +9,9 @@ fn live() -> Live {
             Experiment::Read => 70.0 / pace,
             Experiment::Cost(sent) if isochrons => (6.0 + f64::from(sent.others)) / pace,
             Experiment::Cost(_) => 2.0 / pace,
+            Experiment::ContendedRoundTrip => (if isochrons { 900.0 } else { 300.0 }) / pace,
+            Experiment::RoundTripBeside(Others::Rest) => 20.0 / pace,
+            Experiment::RoundTripBeside(_) => 40.0 / pace,
             Experiment::Stream | Experiment::Contention => (if isochrons { 50.0 } else { 100.0 }) * pace,
             Experiment::Beside(Others::Rest) => 80.0 * pace,
             Experiment::Beside(Others::Plain) => 60.0 * pace,
@@ -52,6 +55,24 @@ fn a_turn_has_each_run_once_and_the_quick_one_has_all_that_is_printed() {
     assert!(live.compared().iter().all(|compared| compared.ours.median > 0.0), "{live}");
     assert!(live.tables().iter().all(|table| table.rows.len() >= 2), "{live}");
     assert!(!live.to_string().contains("NaN"));
+}
+
+#[test]
+fn curves_of_which_no_number_is_printed_are_drawn_by_packets() {
+    let values = runs(false).into_iter().map(|run| (run, vec![if run.way == Way::Safe { 6.0 } else { 2.0 }]));
+    let live = Live { values: values.collect(), ..Live::default() };
+    let tables = live.tables();
+    let of = |figure| tables.iter().find(|table| table.figure == figure).unwrap();
+    let contended = of("5.9");
+    assert!(
+        contended.rows.iter().all(|row| row.to_plain.is_some_and(|ratio| ratio.median == 3.0)),
+        "{contended}"
+    );
+    let packets = |table: &Table| table.rows.iter().map(|row| row.across).collect::<Vec<_>>();
+    for table in [contended, of("5.12"), of("5.13")] {
+        assert_eq!(packets(table), [64, 128, 256, 512, 768, 1024], "{table}");
+    }
+    assert_eq!((of("5.12").unit, of("5.12").columns.len(), of("5.13").unit), ("us", 3, "Mb/s"));
 }
 
 #[test]

@@ -94,9 +94,12 @@ impl SideArguments {
         while !is_over.load(Ordering::Acquire) {
             let taken = in_any_view(|| take(table, forks))?;
             dinner.executed();
-            if taken.place.stamp.view != view {
-                view = taken.place.stamp.view;
-                say(&json!({"view": view.0, "meals": dinner.meals}))?;
+            let at = taken.place.stamp;
+            if at.view != view {
+                view = at.view;
+                say(
+                    &json!({"went_on": true, "view": at.view.0, "pulse": at.pulse.0, "meals": dinner.meals}),
+                )?;
             }
             // The fork of who died with it in the hand has no value: it is laid down anew, and nobody has eaten with it.
             match taken.values.iter().filter(|used| used.is_err()).count() {
@@ -109,7 +112,7 @@ impl SideArguments {
                 let pulses = table.counters()?.pulse_intervals;
                 let apart_us = (pulses.count() > 0).then(|| pulses.median().as_secs_f64() * 1e6);
                 say(
-                    &json!({"pulse": taken.place.stamp.pulse.0, "apart_us": apart_us, "meals": dinner.meals}),
+                    &json!({"view": at.view.0, "pulse": at.pulse.0, "apart_us": apart_us, "meals": dinner.meals}),
                 )?;
                 said = Instant::now();
             }

@@ -27,6 +27,26 @@ fn philosophers_eat_in_one_order() {
     assert!(found["pulses_apart_us"].as_f64() > Some(0.0), "{found}");
 }
 
+const REPORTED: [&str; 4] = ["--intervals", "0.2", "--silence", "60"];
+
+#[test]
+fn how_far_apart_pulses_are_is_reported_again_and_again() {
+    let found = dine("3", "1", &REPORTED);
+    let reports = found["intervals"].as_array().unwrap_or_else(|| panic!("{found}"));
+    assert!(reports.len() >= 2, "{found}");
+    for report in reports {
+        assert!(report["seconds"].as_f64() >= Some(0.2), "{report}");
+        let classes = report["classes_ns"].as_array().unwrap_or_else(|| panic!("{report}"));
+        let number = |class: &Value, at: usize| class[at].as_u64().unwrap_or_else(|| panic!("{report}"));
+        assert!(!classes.is_empty(), "{report}");
+        assert!(classes.iter().all(|class| number(class, 0) <= number(class, 1) && number(class, 2) > 0));
+    }
+    let words = ["isotach", "demo", "philosophers", "-n", "3", "--seconds", "1.2"];
+    let (status, said) = result(quintet(words.into_iter().chain(REPORTED)));
+    let (_, histogram) = said.split_once("how far apart pulses were in ").unwrap_or_else(|| panic!("{said}"));
+    assert!(status == 0 && histogram.contains(" us to ") && histogram.contains("##"), "{said}");
+}
+
 /// That the others went on without it, in one order: how long they stood still, in milliseconds.
 fn went_on_without(found: &Value, lost: u64) -> f64 {
     assert_eq!((&found["one_order"], found["lost"].as_u64()), (&Value::Bool(true), Some(lost)), "{found}");

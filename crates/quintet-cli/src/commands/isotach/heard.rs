@@ -14,6 +14,8 @@ pub(super) struct Heard {
     pub(super) at: Option<(View, Pulse)>,
     /// The median of the times between the ends of two pulses, in microseconds, as who keeps the pulse says.
     pub(super) apart_us: f64,
+    /// Histograms of these times, each of as long as was asked for.
+    pub(super) reports: Vec<Report>,
     pub(super) said: BTreeMap<NodeId, Vec<Witnessed>>,
     /// Who has told all that it did.
     pub(super) complete: BTreeSet<u16>,
@@ -30,6 +32,14 @@ pub(super) struct Heard {
     pub(super) repaired: u64,
     /// The topologies of all views.
     pub(super) views: BTreeMap<View, String>,
+}
+
+/// How far apart pulses were for some time.
+pub(super) struct Report {
+    /// For a person: lines.
+    pub(super) histogram: String,
+    /// For a program: for how long it was looked, and how many there were of which length.
+    pub(super) object: Value,
 }
 
 impl Heard {
@@ -52,6 +62,12 @@ impl Heard {
             self.at = self.at.max(Some((view_of(view), Pulse(pulse))));
         }
         self.apart_us = line["apart_us"].as_f64().unwrap_or(self.apart_us);
+        if let Some(histogram) = line["histogram"].as_str() {
+            let (object, seconds) = (line["apart"].clone(), line["apart"]["seconds"].as_f64());
+            let seconds = seconds.unwrap_or(0.0);
+            let histogram = format!("how far apart pulses were in {seconds:.1} s:\n{histogram}");
+            self.reports.push(Report { histogram, object });
+        }
         if line["ended"] == json!(true) {
             self.complete.insert(member);
         }

@@ -6,6 +6,7 @@ use super::places::{Places, Seat};
 use super::side::{FORK_BYTES, copies_of};
 use crate::interrupt::on_interrupt;
 use crate::output::{print_json, print_line};
+use crate::watch::interval;
 use clap::Args;
 use quintet::isotach::{Isonet, Run, Shape, Topology, View, Witnessed, check};
 use quintet::{Code, Error, NodeId, Variable};
@@ -41,6 +42,9 @@ pub(super) struct Arguments {
     /// One of which nothing is heard for so long is lost to the others
     #[arg(long, value_name = "S", default_value_t = 1.0, value_parser = silence)]
     silence: f64,
+    /// Tell every so many seconds how far apart pulses were meanwhile, as a histogram
+    #[arg(long, value_name = "S", value_parser = interval)]
+    intervals: Option<Duration>,
     /// Print a JSON object
     #[arg(long)]
     pub(super) json: bool,
@@ -143,6 +147,8 @@ impl Table {
             (member.to_string(), arguments.number.to_string(), arguments.silence.to_string());
         let words = ["philosopher", "--member", &number, "--of", &of, "--silence", &silence];
         let words = words.into_iter().chain(comes_back.then_some("--rejoin")).map(str::to_owned);
+        let intervals = arguments.intervals.map(|every| every.as_secs_f64().to_string());
+        let words = words.chain(intervals.into_iter().flat_map(|every| ["--intervals".to_owned(), every]));
         let (seat, said) = self.places.start(member, words.collect())?;
         self.philosophers.insert(member, seat);
         let tell = self.tell.clone();
@@ -250,7 +256,8 @@ impl Table {
         if arguments.json {
             let (view, pulse) = self.heard.at.unzip();
             let object = json!({
-                "philosophers": arguments.number, "machines": self.places.names(arguments.number), "meals": meals, "isochrons": isochrons, "view": view.map(|view| view.0), "pulse": pulse.map(|pulse| pulse.0), "pulses_apart_us": self.heard.apart_us, "one_order": true,
+                "philosophers": arguments.number, "machines": self.places.names(arguments.number), "meals": meals, "isochrons": isochrons, "view": view.map(|view| view.0), "pulse": pulse.map(|pulse| pulse.0), "pulses_apart_us": self.heard.apart_us,
+                "intervals": self.heard.reports.iter().map(|report| &report.object).collect::<Vec<_>>(), "one_order": true,
                 "lost": lost.as_ref().map(|lost| lost.loss.member), "stall_ms": lost.as_ref().map(|lost| lost.stall_ms),
                 "meals_after": lost.as_ref().map(|lost| lost.meals), "told": lost.as_ref().and_then(|lost| lost.told.as_deref()),
                 "repaired": self.heard.repaired, "meals_back": lost.as_ref().and_then(|lost| lost.back),

@@ -22,6 +22,8 @@ pub(super) struct Picture {
     terminal: Option<Terminal>,
     /// What was there to be shown last.
     last: Look,
+    /// Histograms that were printed.
+    printed: usize,
 }
 
 /// What had been heard at an instant: rates are those since then.
@@ -38,7 +40,8 @@ impl Picture {
     /// The terminal cannot be read or set.
     pub(super) fn begin(number: u16, on_end: impl FnOnce() + Send + 'static) -> Result<Picture, Error> {
         let terminal = stdout().is_terminal().then(|| Terminal::take(on_end)).transpose()?;
-        Ok(Picture { number, terminal, last: Look::of(&Heard::default(), Instant::now()) })
+        let last = Look::of(&Heard::default(), Instant::now());
+        Ok(Picture { number, terminal, last, printed: 0 })
     }
 
     /// Shows it, if it is time.
@@ -53,7 +56,13 @@ impl Picture {
             Some(terminal) => drop(terminal.draw(&drawn(self.number, heard, &self.last, now), None)?),
             // Nothing is to be told before all have begun.
             None if heard.meals.len() < self.number.into() => {}
-            None => drop(print_line(line(heard))?),
+            None => {
+                print_line(line(heard))?;
+                for report in &heard.reports[self.printed..] {
+                    print(&report.histogram)?;
+                }
+                self.printed = heard.reports.len();
+            }
         }
         self.last = Look::of(heard, now);
         Ok(())
@@ -119,7 +128,8 @@ fn drawn(number: u16, heard: &Heard, last: &Look, now: Instant) -> String {
         // A string takes whatever is written.
         let _ = writeln!(picture, "philosopher {member:2}  {bar:LONGEST_BAR$}  {meals:7} meals  {state}");
     }
-    picture
+    let histogram = heard.reports.last().map(|report| format!("\n{}", report.histogram));
+    picture + &histogram.unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -3138,8 +3138,8 @@ quintet_status quintet_isonet_pulse_intervals(quintet_isonet *isonet,
 quintet_status quintet_isonet_keep_witness(quintet_isonet *isonet);
 
 /**
- * What this member has done since this was asked last, and the views that it knows: a *witness*, bytes that can be kept, or sent to whoever checks them. All there is once the isonet is closed; nothing
- * was done unless it is kept. To be freed with `quintet_buffer_free`.
+ * What this member has done since this was asked last, and the views that it knows: a *witness*, bytes that can be kept, or sent to whoever checks them. All there is once the isonet is closed; nothing is
+ * told of what was done unless `quintet_isonet_keep_witness` was called. To be freed with `quintet_buffer_free`.
  *
  * Fails with `QUINTET_BAD_VALUE` before it has joined.
  */
@@ -3149,7 +3149,7 @@ quintet_status quintet_isonet_take_witness(quintet_isonet *isonet,
 /**
  * Does again all that `count` members have done, by a witness of each: whether it was done in one order, each isochron at one time at all its receivers, first in first out, causal, and each read
  * gave what was written last. `gone` are the `gone_count` members that have ended before the others, whose witness may end early or be left out. `has_ended`: all isochrons of the others are executed, as they are
- * once all have closed.
+ * once all have closed. The buffers can only be read from then on.
  *
  * Fails with `QUINTET_MISMATCH`, whose text says what is not as it has to be; `QUINTET_BAD_VALUE` for no witness, or two of one member.
  */

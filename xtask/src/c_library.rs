@@ -63,6 +63,7 @@ const AREAS: [Area; 19] = [
             "isonet/views",
             "isonet/coming_back",
             "isonet/counters",
+            "isonet/witness",
         ],
     },
     Area { page: "quintet_isochron", sources: &["isochron"] },

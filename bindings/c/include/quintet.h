@@ -1198,6 +1198,24 @@ typedef struct {
 } quintet_counters;
 
 /**
+ * Lengths of time between two bounds, and how many there were.
+ */
+typedef struct {
+    /**
+     * None is shorter, in nanoseconds.
+     */
+    uint64_t from_ns;
+    /**
+     * None is longer: an eighth more, or less.
+     */
+    uint64_t to_ns;
+    /**
+     * How many.
+     */
+    uint64_t count;
+} quintet_interval_class;
+
+/**
  * What a space is served with. All zero: a volatile space with one manager and the default limits.
  */
 typedef struct {
@@ -3101,6 +3119,45 @@ quintet_status quintet_isonet_give_state(quintet_isonet *isonet,
  * Fails with `QUINTET_BAD_VALUE` before it has joined.
  */
 quintet_status quintet_isonet_counters(quintet_isonet *isonet, quintet_counters *counters);
+
+/**
+ * How far apart the pulses were of which `quintet_counters` has the number, as a histogram: the classes that are not empty, the shorter ones first, which are lent until this is asked again or the isonet is
+ * freed. One thread at a time asks.
+ *
+ * Fails with `QUINTET_BAD_VALUE` before it has joined.
+ */
+quintet_status quintet_isonet_pulse_intervals(quintet_isonet *isonet,
+                                              const quintet_interval_class **classes,
+                                              size_t *count);
+
+/**
+ * Has this member keep all that it does, for `quintet_isonet_take_witness`.
+ *
+ * Fails with `QUINTET_BAD_VALUE` once it has joined.
+ */
+quintet_status quintet_isonet_keep_witness(quintet_isonet *isonet);
+
+/**
+ * What this member has done since this was asked last, and the views that it knows: a *witness*, bytes that can be kept, or sent to whoever checks them. All there is once the isonet is closed; nothing is
+ * told of what was done unless `quintet_isonet_keep_witness` was called. To be freed with `quintet_buffer_free`.
+ *
+ * Fails with `QUINTET_BAD_VALUE` before it has joined.
+ */
+quintet_status quintet_isonet_take_witness(quintet_isonet *isonet,
+                                           quintet_buffer **witness);
+
+/**
+ * Does again all that `count` members have done, by a witness of each: whether it was done in one order, each isochron at one time at all its receivers, first in first out, causal, and each read
+ * gave what was written last. `gone` are the `gone_count` members that have ended before the others, whose witness may end early or be left out. `has_ended`: all isochrons of the others are executed, as they are
+ * once all have closed. The buffers can only be read from then on.
+ *
+ * Fails with `QUINTET_MISMATCH`, whose text says what is not as it has to be; `QUINTET_BAD_VALUE` for no witness, or two of one member.
+ */
+quintet_status quintet_isonet_check_witnesses(quintet_buffer *const *witnesses,
+                                              size_t count,
+                                              const uint16_t *gone,
+                                              size_t gone_count,
+                                              bool has_ended);
 
 /**
  * Begins to put one together. To be freed with `quintet_isochron_free`.

@@ -70,6 +70,7 @@ pub mod saying;
 pub mod update;
 pub mod views;
 pub(crate) mod waiting;
+pub mod witness;
 
 /// How often a wait looks whether it was interrupted, or can end at all.
 pub(crate) const SLICE: Duration = Duration::from_millis(20);
@@ -91,6 +92,8 @@ pub struct Member {
     lent: Mutex<Lent>,
     /// The members of the view that it has asked for last.
     viewed: Mutex<Vec<u16>>,
+    /// How far apart pulses were when it has asked last.
+    intervals: Mutex<Vec<counters::quintet_interval_class>>,
     views: Arc<News>,
     process: u32,
 }
@@ -111,6 +114,7 @@ struct Said {
     is_rejoinable: bool,
     shares_state: bool,
     checks_invariants: bool,
+    keeps_witness: bool,
 }
 
 /// What `quintet_isonet_next` gives.
@@ -187,6 +191,7 @@ pub extern "C" fn quintet_isonet_new(
             inbox: Arc::default(),
             lent: Mutex::default(),
             viewed: Mutex::default(),
+            intervals: Mutex::default(),
             views: Arc::default(),
             process: std::process::id(),
         }));
@@ -437,6 +442,9 @@ impl Member {
         }
         if said.checks_invariants {
             builder = builder.check_invariants();
+        }
+        if said.keeps_witness {
+            builder = builder.keep_witness();
         }
         if said.is_rejoinable {
             builder = builder.rejoinable();

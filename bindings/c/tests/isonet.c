@@ -239,6 +239,20 @@ static void take_nothing(struct member *member) {
     quintet_isochron_free(isochron);
 }
 
+/* Their classes follow each other, and have all that were counted. */
+static void check_intervals(quintet_isonet *isonet, const quintet_counters *counters) {
+    const quintet_interval_class *classes;
+    size_t count;
+    uint64_t counted = 0;
+    OK(quintet_isonet_pulse_intervals(isonet, &classes, &count));
+    for (size_t at = 0; at < count; at++) {
+        CHECK(classes[at].count > 0 && classes[at].from_ns <= classes[at].to_ns && (at == 0 || classes[at - 1].to_ns < classes[at].from_ns));
+        counted += classes[at].count;
+    }
+    CHECK(counted == counters->pulse_intervals);
+    if (count > 0) CHECK(classes[0].from_ns == counters->pulse_interval_shortest_ns && classes[count - 1].to_ns == counters->pulse_interval_longest_ns);
+}
+
 /* Values and messages come in the order in which they are given and sent, each isochron's at one place. */
 static void see_values(struct member *member) {
     quintet_isonet *isonet;
@@ -252,6 +266,7 @@ static void see_values(struct member *member) {
     OK(quintet_isonet_add_handler(isonet, NOTE));
     OK(quintet_isonet_tell_values(isonet));
     COMES_TO(QUINTET_BAD_VALUE, quintet_isonet_counters(isonet, &counters));
+    COMES_TO(QUINTET_BAD_VALUE, quintet_isonet_pulse_intervals(isonet, &(const quintet_interval_class *){NULL}, &(size_t){0}));
     OK(quintet_isonet_join(isonet, LONG_MS));
     wait_for_all();
     OK(quintet_isochron_new(isonet, &isochron));
@@ -279,6 +294,7 @@ static void see_values(struct member *member) {
     if (member->number == 0) CHECK(counters.stamped == MEMBERS && counters.markers == MEMBERS * MEMBERS && counters.pulse_intervals == counters.pulses - 1);
     CHECK(counters.pulse_interval_shortest_ns <= counters.pulse_interval_median_ns && counters.pulse_interval_p99_ns <= counters.pulse_interval_longest_ns);
     OK(quintet_isonet_close(isonet));
+    check_intervals(isonet, &counters);
     OK(quintet_isonet_counters(isonet, &last));
     CHECK(memcmp(&last, &counters, sizeof last) == 0);
     quintet_isonet_free(isonet);

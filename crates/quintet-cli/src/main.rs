@@ -23,6 +23,7 @@
 //! | `python.rs` | which Python is used |
 //! | `telemetry.rs` | those two together |
 //! | `template.rs` | templates as a person writes them |
+//! | `terminal.rs` | a terminal that is drawn on in place |
 //! | `watch.rs` | `--watch`: drawn in place, again and again |
 //! | `whole_file.rs` | files that are there as a whole, or not at all |
 #![forbid(unsafe_code)]
@@ -48,6 +49,7 @@ mod python;
 mod replicas;
 mod telemetry;
 mod template;
+mod terminal;
 mod watch;
 mod whole_file;
 

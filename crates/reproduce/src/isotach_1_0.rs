@@ -19,6 +19,7 @@
 //! | `beyond.rs` | more switches, a slow node, links that vary |
 //! | `beyond/sizes.rs` | 16 to 10,000 hosts: latency and tokens against distance and receivers |
 //! | `beyond/losing.rs` | wires that lose frames |
+//! | `beyond/streams.rs` | streams across a row of switches |
 //! | `network.rs` | [`network::Network`]: isochrons on a topology of anybody's |
 //! | `figure.rs` | [`Figure`]: lines, and how a terminal shows them |
 //! | `report.rs` | all as text, page and objects |

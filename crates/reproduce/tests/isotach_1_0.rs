@@ -137,6 +137,16 @@ fn an_isochron_sends_as_many_tokens_on_each_wire_as_its_receiver_is_far() {
 }
 
 #[test]
+fn a_row_of_switches_takes_no_data_from_a_stream_of_which_enough_is_under_way() {
+    let rates = [Way::Plain, Way::Agreed, Way::Safe].map(|way| {
+        let rates = [1.0, 4.0, 16.0].map(|switches| value("O", way.name(), switches));
+        assert!(rates.iter().all(|rate| (rate / rates[0] - 1.0).abs() < 0.1), "{}: {rates:?}", way.name());
+        rates[0]
+    });
+    assert!(rates.is_sorted_by(|one, other| one > other) && rates[2] > 0.8 * rates[0], "{rates:?}");
+}
+
+#[test]
 fn a_slow_host_delays_what_is_for_it_and_nothing_else() {
     for way in [Way::Plain, Way::Agreed, Way::Safe] {
         let of = |whose: &str, times| value("G", &format!("{}, {whose}", way.name()), times);
@@ -204,5 +214,5 @@ fn the_whole_form_reaches_10_000_hosts() {
         figure.lines.last().and_then(|line| line.points.last()).map(|(across, _)| *across)
     };
     assert_eq!((last("A"), last("C"), last("F")), (Some(64.0), Some(10_000.0), Some(255.0)));
-    assert_eq!((last("I"), last("K")), (Some(11.0), Some(512.0)));
+    assert_eq!((last("I"), last("K"), last("O")), (Some(11.0), Some(512.0), Some(64.0)));
 }

@@ -4,7 +4,9 @@ use super::quintet_isonet;
 use crate::boundary::{guarded, place, value};
 use crate::error::quintet_status;
 use core::mem::MaybeUninit;
-use quintet::isotach::Counters;
+use core::ptr::null;
+use quintet::isotach::{Counters, IntervalClass};
+use std::sync::PoisonError;
 use std::time::Duration;
 
 /// What a member of an isonet has counted since it has joined.
@@ -55,10 +57,31 @@ pub struct quintet_counters {
     pub reserved: [u64; 12],
 }
 
+/// Lengths of time between two bounds, and how many there were.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub struct quintet_interval_class {
+    /// None is shorter, in nanoseconds.
+    pub from_ns: u64,
+    /// None is longer: an eighth more, or less.
+    pub to_ns: u64,
+    /// How many.
+    pub count: u64,
+}
+
+impl From<IntervalClass> for quintet_interval_class {
+    fn from(class: IntervalClass) -> quintet_interval_class {
+        quintet_interval_class { from_ns: ns(class.from), to_ns: ns(class.to), count: class.count }
+    }
+}
+
+fn ns(length: Duration) -> u64 {
+    u64::try_from(length.as_nanos()).unwrap_or(u64::MAX)
+}
+
 impl From<&Counters> for quintet_counters {
     fn from(counted: &Counters) -> quintet_counters {
         let intervals = &counted.pulse_intervals;
-        let ns = |length: Duration| u64::try_from(length.as_nanos()).unwrap_or(u64::MAX);
         quintet_counters {
             begun: counted.begun,
             executed: counted.executed,
@@ -96,6 +119,27 @@ pub extern "C" fn quintet_isonet_counters(
     guarded(|| {
         let counters = place(counters, "counters", quintet_counters::default())?;
         *counters = (&value(isonet)?.joined()?.counters()?).into();
+        Ok(())
+    })
+}
+
+/// How far apart the pulses were of which `quintet_counters` has the number, as a histogram: the classes that are not empty, the shorter ones first, which are lent until this is asked again or the isonet is
+/// freed. One thread at a time asks.
+///
+/// Fails with `QUINTET_BAD_VALUE` before it has joined.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_isonet_pulse_intervals(
+    isonet: Option<&quintet_isonet>,
+    classes: Option<&mut MaybeUninit<*const quintet_interval_class>>,
+    count: Option<&mut MaybeUninit<usize>>,
+) -> quintet_status {
+    guarded(|| {
+        let (classes, count) = (place(classes, "classes", null())?, place(count, "count", 0)?);
+        let member = value(isonet)?;
+        let counted = member.joined()?.counters()?;
+        let mut intervals = member.intervals.lock().unwrap_or_else(PoisonError::into_inner);
+        *intervals = counted.pulse_intervals.classes().map(Into::into).collect();
+        (*classes, *count) = (intervals.as_ptr(), intervals.len());
         Ok(())
     })
 }

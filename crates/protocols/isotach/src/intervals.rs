@@ -3,11 +3,14 @@
 use core::fmt;
 use core::time::Duration;
 use quintet_contract::Span;
+use std::collections::BTreeMap;
 
 /// Classes of each doubling: a class holds what is an eighth longer than its shortest, at most.
 const PER_DOUBLING: usize = 8;
 /// Bits that say which of them.
 const BITS: u32 = PER_DOUBLING.ilog2();
+/// What stands for the most in a histogram.
+const LONGEST_BAR: usize = 30;
 /// What is longer than 68 seconds is in the last class.
 const CLASSES: usize = PER_DOUBLING * 34;
 
@@ -64,6 +67,22 @@ impl Intervals {
         self.classes[class_of(length)] += 1;
     }
 
+    /// Those that came since `earlier` was asked of the same member. Of these the shortest and the longest are known as well as their classes are: to an eighth.
+    #[must_use]
+    pub fn since(&self, earlier: &Intervals) -> Intervals {
+        let classes: [u64; CLASSES] =
+            core::array::from_fn(|class| self.classes[class].saturating_sub(earlier.classes[class]));
+        let mut held = (0..CLASSES).filter(|class| classes[*class] > 0);
+        let Some(first) = held.next() else { return Intervals::default() };
+        let last = held.next_back().unwrap_or(first);
+        Intervals {
+            classes,
+            count: classes.iter().sum(),
+            shortest: self.bounds(first).0,
+            longest: self.bounds(last).1,
+        }
+    }
+
     /// How many there were.
     #[must_use]
     pub fn count(&self) -> u64 {
@@ -104,14 +123,44 @@ impl Intervals {
     pub fn classes(&self) -> impl Iterator<Item = IntervalClass> + '_ {
         let counted = self.classes.iter().enumerate().filter(|(_, count)| **count > 0);
         counted.map(|(class, count)| {
-            let last = Span(shortest_of(class + 1) - 1);
-            let to = if class == CLASSES - 1 { self.longest } else { last.min(self.longest) };
-            IntervalClass {
-                from: Span(shortest_of(class)).max(self.shortest).into(),
-                to: to.into(),
-                count: *count,
-            }
+            let (from, to) = self.bounds(class);
+            IntervalClass { from: from.into(), to: to.into(), count: *count }
         })
+    }
+
+    /// The shortest and the longest that there can be in a class.
+    fn bounds(&self, class: usize) -> (Span, Span) {
+        let last = Span(shortest_of(class + 1) - 1);
+        let to = if class == CLASSES - 1 { self.longest } else { last.min(self.longest) };
+        (Span(shortest_of(class)).max(self.shortest), to)
+    }
+}
+
+/// A histogram, as lines: one for each doubling of the length, between those in which there were any, with how many there were. Nothing if there were none.
+impl fmt::Display for Intervals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut doublings = BTreeMap::<u32, u64>::new();
+        for (class, count) in self.classes.iter().enumerate().filter(|(_, count)| **count > 0) {
+            *doublings.entry(shortest_of(class).max(1).ilog2()).or_default() += count;
+        }
+        let most = doublings.values().max().copied().unwrap_or(1);
+        let ends = doublings.keys().next().zip(doublings.keys().next_back());
+        for doubling in ends.into_iter().flat_map(|(first, last)| *first..=*last) {
+            let count = doublings.get(&doubling).copied().unwrap_or(0);
+            let bar = "#".repeat((count as u128 * LONGEST_BAR as u128).div_ceil(most.into()) as usize);
+            let (from, to) = (shown(1 << doubling), shown(2 << doubling));
+            writeln!(f, "{from:>7} to {to:>7}  {bar:LONGEST_BAR$}  {count}")?;
+        }
+        Ok(())
+    }
+}
+
+/// A length in the unit in which it has at most five figures.
+fn shown(ns: u64) -> String {
+    match ns {
+        0..10_000 => format!("{ns} ns"),
+        10_000..10_000_000 => format!("{} us", ns / 1_000),
+        _ => format!("{} ms", ns / 1_000_000),
     }
 }
 
@@ -166,8 +215,34 @@ mod tests {
     }
 
     #[test]
+    fn those_since_then_are_the_others_and_as_long_as_their_classes_tell() {
+        let before = [1_000, 1_000, 9_000_000];
+        let since = [1_000, 60_000, 61_000];
+        let all = of(before.into_iter().chain(since));
+        let found = all.since(&of(before));
+        assert_eq!(found.classes().map(|class| class.count).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!((found.count(), found.shortest()), (3, ns(1_000)));
+        assert!(found.longest() >= ns(61_000) && found.longest() <= ns(61_000 * 9 / 8), "{found:?}");
+        assert_eq!(all.since(&all), Intervals::default());
+        assert_eq!(all.since(&Intervals::default()), all);
+    }
+
+    #[test]
+    fn a_histogram_has_a_line_for_each_doubling_between_the_first_and_the_last() {
+        let lengths = of([20_000, 30_000, 32_000, 9_000_000, 70_000, 70_000, 1_000]);
+        let lines = lengths.to_string();
+        let line = |lengths: &str, bar: usize, count| format!("{lengths}  {:30}  {count}", "#".repeat(bar));
+        let found: Vec<&str> = lines.lines().collect();
+        assert_eq!(found[0], line(" 512 ns to 1024 ns", 10, 1));
+        assert_eq!(found[5], line("  16 us to   32 us", 30, 3));
+        assert_eq!(found[6], line("  32 us to   65 us", 0, 0));
+        assert_eq!((found.len(), found[14]), (15, &line("8388 us to   16 ms", 10, 1)[..]));
+    }
+
+    #[test]
     fn of_none_there_is_no_time() {
         let none = Intervals::default();
+        assert_eq!(none.to_string(), "");
         assert_eq!((none.count(), none.median(), none.shortest(), none.longest()), (0, ns(0), ns(0), ns(0)));
         assert_eq!(none.classes().count(), 0);
     }

@@ -4,11 +4,15 @@
 //! | --- | --- |
 //! | `isotach/simulate.rs` | isochrons on a network of a file, simulated |
 //! | `isotach/philosophers.rs` | the demo: philosophers, whose forks are shared variables |
+//! | `isotach/heard.rs` | what is heard of all of them |
+//! | `isotach/picture.rs` | how they do, at a terminal and elsewhere |
 //! | `isotach/places.rs` | the machines on which philosophers are started |
 //! | `isotach/side.rs` | one philosopher, a process |
 //! | `isotach/told.rs` | what a philosopher tells |
 
+mod heard;
 mod philosophers;
+mod picture;
 mod places;
 mod side;
 mod simulate;

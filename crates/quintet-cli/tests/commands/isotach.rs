@@ -2,6 +2,7 @@
 
 mod simulate;
 
+use crate::terminal::Terminal;
 use crate::tool::{quintet, result};
 use serde_json::Value;
 
@@ -26,10 +27,31 @@ fn philosophers_eat_in_one_order() {
     assert!(found["pulses_apart_us"].as_f64() > Some(0.0), "{found}");
 }
 
+const REPORTED: [&str; 4] = ["--intervals", "0.2", "--silence", "60"];
+
+#[test]
+fn how_far_apart_pulses_are_is_reported_again_and_again() {
+    let found = dine("3", "1", &REPORTED);
+    let reports = found["intervals"].as_array().unwrap_or_else(|| panic!("{found}"));
+    assert!(reports.len() >= 2, "{found}");
+    for report in reports {
+        assert!(report["seconds"].as_f64() >= Some(0.2), "{report}");
+        let classes = report["classes_ns"].as_array().unwrap_or_else(|| panic!("{report}"));
+        let number = |class: &Value, at: usize| class[at].as_u64().unwrap_or_else(|| panic!("{report}"));
+        assert!(!classes.is_empty(), "{report}");
+        assert!(classes.iter().all(|class| number(class, 0) <= number(class, 1) && number(class, 2) > 0));
+    }
+    let words = ["isotach", "demo", "philosophers", "-n", "3", "--seconds", "1.2"];
+    let (status, said) = result(quintet(words.into_iter().chain(REPORTED)));
+    let (_, histogram) = said.split_once("how far apart pulses were in ").unwrap_or_else(|| panic!("{said}"));
+    assert!(status == 0 && histogram.contains(" us to ") && histogram.contains("##"), "{said}");
+}
+
 /// That the others went on without it, in one order: how long they stood still, in milliseconds.
 fn went_on_without(found: &Value, lost: u64) -> f64 {
     assert_eq!((&found["one_order"], found["lost"].as_u64()), (&Value::Bool(true), Some(lost)), "{found}");
     assert!(found["meals_after"].as_u64().is_some_and(|meals| meals > 0), "{found}");
+    assert!(found["view"].as_u64() >= Some(2) && found["pulse"].as_u64() > Some(0), "{found}");
     found["stall_ms"].as_f64().unwrap_or_else(|| panic!("{found}"))
 }
 
@@ -40,6 +62,37 @@ fn philosophers_go_on_without_one_that_is_killed_also_where_the_token_manager_is
         let stall = went_on_without(&found, lost);
         assert!(stall < 60_000., "it was the hang-up that told them: {found}");
     }
+}
+
+const DINNER: &str = "isotach demo philosophers -n 3 --silence 60 --seconds 2 --kill-one 0";
+
+#[test]
+fn a_line_now_and_then_tells_view_and_pulse_and_who_is_lost() {
+    let (status, said) = result(quintet(DINNER.split(' ')));
+    assert_eq!(status, 0, "{said}");
+    let places: Vec<(&str, &str)> = said
+        .lines()
+        .filter_map(|line| {
+            line.strip_prefix("view ")?.split_once(" us apart: meals ")?.0.split_once(", pulse ")
+        })
+        .collect();
+    assert!(places.iter().any(|(view, _)| *view == "1"), "{said}");
+    let (view, pulse) = places.last().expect("lines were printed");
+    assert_eq!(*view, "2 without 0", "{said}");
+    let pulse = pulse.split_once(',').and_then(|(pulse, _)| pulse.parse::<u64>().ok());
+    assert!(pulse > Some(0), "the first of the view's pulses is 0: {said}");
+}
+
+#[test]
+fn at_a_terminal_the_dinner_is_drawn_in_place_and_its_last_picture_stays() {
+    let terminal = Terminal::start(90, DINNER);
+    terminal.wait_for("philosopher  2  ####");
+    terminal.wait_for("was killed");
+    let (status, all) = terminal.end();
+    assert_eq!(status, Some(0), "{all}");
+    let (_, left) = all.rsplit_once("\x1b[?1049l").expect("it is as it was");
+    assert!(left.contains("view 2, pulse ") && left.contains("meals  was killed"), "{left}");
+    assert!(left.contains("the order is one"), "{left}");
 }
 
 #[test]

@@ -41,6 +41,7 @@ mod simulate_run;
 mod slurm;
 mod small_shm;
 mod supervised;
+mod terminal;
 mod testbed;
 mod token;
 mod tool;

@@ -1,15 +1,12 @@
 //! `status --watch`, `ps`, `top` and `peek`.
 
+use crate::terminal::Terminal;
 use crate::tool::{LONG, quintet, result, start, text, wait_until};
 use quintet::{Lab, Lease, ServeConfig, Server, Space, template, tuple};
 use quintet_testbed::{Child, Program, TempDir};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use std::io::{Read, Write};
 use std::path::Path;
-use std::process::{ChildStdin, Command, Stdio};
-use std::sync::{Arc, Mutex};
-use std::thread;
 use std::time::Duration;
 
 const LEASE: Duration = Duration::from_secs(60);
@@ -36,71 +33,12 @@ fn process_of_job(job: &str) -> Child {
     program.env("QUINTET_RANK", "5").spawn().unwrap()
 }
 
-/// A terminal of 12 lines with 50 columns, in which a command of ours runs.
-struct Terminal {
-    child: std::process::Child,
-    keys: ChildStdin,
-    drawn: Arc<Mutex<Vec<u8>>>,
-}
-
-impl Terminal {
-    fn start(words: &str) -> Terminal {
-        let command = format!("stty rows 12 cols 50; exec {} {words}", env!("CARGO_BIN_EXE_quintet"));
-        let mut script = Command::new("script");
-        script
-            .args(["-qfec", &command, "/dev/null"])
-            .env_remove("QUINTET_SPACE")
-            .env_remove("QUINTET_IDENTITY");
-        let mut child =
-            script.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("bsdutils are there");
-        let (keys, mut output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
-        let drawn = Arc::new(Mutex::new(Vec::new()));
-        let to = Arc::clone(&drawn);
-        thread::spawn(move || {
-            let mut piece = [0; 4096];
-            while let Ok(len @ 1..) = output.read(&mut piece) {
-                to.lock().unwrap().extend(&piece[..len]);
-            }
-        });
-        Terminal { child, keys, drawn }
-    }
-
-    /// What the terminal shows now: all that was drawn since it was drawn over last.
-    fn screen(&self) -> String {
-        let drawn = String::from_utf8_lossy(&self.drawn.lock().unwrap()).into_owned();
-        // The last one may be drawn in part.
-        let mut frames = drawn.rsplit("\x1b[H").filter(|frame| frame.contains("\x1b[J"));
-        frames.next().unwrap_or_default().to_owned()
-    }
-
-    fn wait_for(&self, words: &str) {
-        wait_until(|| self.screen().contains(words));
-    }
-
-    /// What is there after the key was typed.
-    fn end_by(mut self, key: &str) -> (Option<i32>, String) {
-        self.keys.write_all(key.as_bytes()).unwrap();
-        let status = self.child.wait().unwrap();
-        // All that was drawn is there once nobody draws any more.
-        wait_until(|| Arc::strong_count(&self.drawn) == 1);
-        (status.code(), String::from_utf8_lossy(&self.drawn.lock().unwrap()).into_owned())
-    }
-}
-
-impl Drop for Terminal {
-    fn drop(&mut self) {
-        // It has ended by itself, where all went well.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 #[test]
 fn a_terminal_is_drawn_over_in_place_until_q_or_ctrl_c() {
     let folder = TempDir::new().unwrap();
     let (server, lab, socket) = served(&folder);
     for key in ["q", "\x03"] {
-        let terminal = Terminal::start(&format!("status --watch --interval 0.1 --space {socket}"));
+        let terminal = Terminal::start(50, &format!("status --watch --interval 0.1 --space {socket}"));
         terminal.wait_for("tuples");
         let before = lab.space().status().unwrap().tuples;
         lab.space().out(tuple!["one more"]).unwrap();
@@ -120,7 +58,7 @@ fn a_space_that_was_lost_is_found_again() {
     let folder = TempDir::new().unwrap();
     let (server, lab, socket) = served(&folder);
     lab.space().out(tuple!["seen before"]).unwrap();
-    let terminal = Terminal::start(&format!("peek --watch --interval 0.1 --space {socket}"));
+    let terminal = Terminal::start(50, &format!("peek --watch --interval 0.1 --space {socket}"));
     terminal.wait_for("seen before");
     drop(lab);
     server.stop().unwrap();

@@ -2,6 +2,7 @@
 
 mod losing;
 mod sizes;
+mod streams;
 
 pub(super) use sizes::draw;
 
@@ -146,8 +147,7 @@ fn varied(jitter: usize, way: Way, seeds: u64) -> f64 {
 }
 
 /// From one end of a row of switches to the other, at rest before.
-fn distances(is_quick: bool, beyond: &mut Beyond) {
-    let switches: &[usize] = if is_quick { &SWITCHES_QUICK } else { &SWITCHES };
+fn distances(switches: &[usize], beyond: &mut Beyond) {
     let mut latency =
         Figure::beyond("A", "across a row of switches, nothing else under way", "switches", "us");
     let mut tokens = Figure::beyond("B", "tokens of one isochron across the row", "switches", "tokens");
@@ -202,7 +202,9 @@ fn jitter(seeds: u64, beyond: &mut Beyond) {
 /// Everything beyond the study.
 pub(super) fn run(is_quick: bool, seeds: u64) -> Beyond {
     let mut beyond = Beyond { figures: Vec::new(), findings: Vec::new() };
-    distances(is_quick, &mut beyond);
+    let switches: &[usize] = if is_quick { &SWITCHES_QUICK } else { &SWITCHES };
+    distances(switches, &mut beyond);
+    streams::run(is_quick, switches, &mut beyond);
     sizes::everybody_sends(is_quick, &mut beyond);
     fan_out(is_quick, &mut beyond);
     slow_host(&mut beyond);

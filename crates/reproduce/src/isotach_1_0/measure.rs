@@ -122,7 +122,7 @@ pub(super) fn stream(switches: u16, way: Way, packet: usize, size: usize, length
 }
 
 /// Runs what is planned to its end and looks at the stream between two hosts.
-fn watch(mut bed: Bed, from: NodeId, to: NodeId, data: usize) -> Stream {
+pub(super) fn watch(mut bed: Bed, from: NodeId, to: NodeId, data: usize) -> Stream {
     bed.begin();
     bed.rest();
     let seconds = bed.run.clock().as_seconds();

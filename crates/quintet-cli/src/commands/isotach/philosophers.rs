@@ -1,24 +1,23 @@
 //! The philosophers' table: starts them, shows how it goes, and checks in the end that all was done in one order.
 
+use super::heard::Heard;
+use super::picture::{BETWEEN_LOOKS, Picture};
 use super::places::{Places, Seat};
 use super::side::{FORK_BYTES, copies_of};
-use super::told;
 use crate::interrupt::on_interrupt;
 use crate::output::{print_json, print_line};
+use crate::watch::interval;
 use clap::Args;
 use quintet::isotach::{Isonet, Run, Shape, Topology, View, Witnessed, check};
 use quintet::{Code, Error, NodeId, Variable};
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
-
-/// Between two lines of how it goes.
-const BETWEEN_LINES: Duration = Duration::from_millis(500);
 
 #[derive(Args)]
 pub(super) struct Arguments {
@@ -43,6 +42,9 @@ pub(super) struct Arguments {
     /// One of which nothing is heard for so long is lost to the others
     #[arg(long, value_name = "S", default_value_t = 1.0, value_parser = silence)]
     silence: f64,
+    /// Tell every so many seconds how far apart pulses were meanwhile, as a histogram
+    #[arg(long, value_name = "S", value_parser = interval)]
+    intervals: Option<Duration>,
     /// Print a JSON object
     #[arg(long)]
     pub(super) json: bool,
@@ -68,29 +70,6 @@ enum Event {
     Enough,
 }
 
-/// What was heard of all philosophers.
-#[derive(Default)]
-struct Heard {
-    meals: BTreeMap<u16, u64>,
-    pulse: u64,
-    /// The median of the times between the ends of two pulses, in microseconds, as who keeps the pulse says.
-    apart_us: f64,
-    said: BTreeMap<NodeId, Vec<Witnessed>>,
-    /// Who has told all that it did.
-    complete: BTreeSet<u16>,
-    /// What those say who cannot go on.
-    halted: BTreeMap<u16, String>,
-    gone: BTreeSet<u16>,
-    /// How many meals each had had when it did something first in the next view.
-    went_on: BTreeMap<u16, u64>,
-    /// The longest time in which one of them executed nothing, in milliseconds.
-    stall_ms: f64,
-    /// Forks without a value, as who had them was killed or a view ended.
-    repaired: u64,
-    /// The topologies of all views.
-    views: BTreeMap<View, String>,
-}
-
 type Philosophers = BTreeMap<u16, Seat>;
 
 /// The processes of the philosophers. They end when the dinner is over.
@@ -100,7 +79,8 @@ struct Table {
     tell: Sender<Event>,
     events: Receiver<Event>,
     heard: Heard,
-    is_shown: bool,
+    /// None for a program, and once the dinner is over.
+    picture: Option<Picture>,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
@@ -110,11 +90,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let enough = tell.clone();
     // Who does not listen any more has ended.
     on_interrupt(move |_| drop(enough.send(Event::Enough)))?;
-    let is_shown = !arguments.json;
     let heard = Heard::default();
-    let mut table = Table { philosophers: BTreeMap::new(), places, tell, events, heard, is_shown };
-    table.show_machines(arguments.number)?;
+    let mut table = Table { philosophers: BTreeMap::new(), places, tell, events, heard, picture: None };
     (0..arguments.number).try_for_each(|member| table.seat(member, arguments, false))?;
+    if !arguments.json {
+        table.begin_to_show(arguments.number)?;
+    }
     let time = Duration::from_secs_f64(arguments.seconds);
     let Some(loss) = loss else {
         table.dine(time)?;
@@ -140,6 +121,12 @@ struct Loss {
     is_stopped: bool,
 }
 
+impl Loss {
+    fn what(self) -> &'static str {
+        if self.is_stopped { "was stopped" } else { "was killed" }
+    }
+}
+
 impl Arguments {
     fn loss(&self) -> Result<Option<Loss>, Error> {
         let asked = self.kill_one.map(|asked| (asked, false)).or(self.stop_one.map(|asked| (asked, true)));
@@ -153,43 +140,6 @@ impl Arguments {
     }
 }
 
-impl Heard {
-    fn hear(&mut self, member: u16, line: &Value) -> Result<(), Error> {
-        if line.is_array() {
-            self.said.entry(NodeId(member)).or_default().push(told::read(line)?);
-            return Ok(());
-        }
-        if let Some(meals) = line["meals"].as_u64() {
-            self.meals.insert(member, meals);
-        }
-        self.pulse = self.pulse.max(line["pulse"].as_u64().unwrap_or(0));
-        self.apart_us = line["apart_us"].as_f64().unwrap_or(self.apart_us);
-        if line["ended"] == json!(true) {
-            self.complete.insert(member);
-        }
-        self.repaired += line["repaired"].as_u64().unwrap_or(0);
-        if let (Some(_), Some(meals)) = (line["view"].as_u64(), line["meals"].as_u64()) {
-            self.went_on.entry(member).or_insert(meals);
-        }
-        self.stall_ms = self.stall_ms.max(line["stall_ms"].as_f64().unwrap_or(0.));
-        for view in line["views"].as_array().into_iter().flatten() {
-            if let (Some(number), Some(topology)) = (view[0].as_u64(), view[1].as_str()) {
-                self.views.insert(View(u32::try_from(number).unwrap_or(u32::MAX)), topology.to_owned());
-            }
-        }
-        if let Some(text) = line["text"].as_str() {
-            self.halted.insert(member, text.to_owned());
-        }
-        Ok(())
-    }
-
-    /// Meals since then of those who went on.
-    fn meals_since(&self) -> u64 {
-        let since = |(member, before): (&u16, &u64)| self.meals.get(member).map_or(0, |all| all - before);
-        self.went_on.iter().map(since).sum()
-    }
-}
-
 impl Table {
     /// Starts one, and listens to it.
     fn seat(&mut self, member: u16, arguments: &Arguments, comes_back: bool) -> Result<(), Error> {
@@ -197,6 +147,8 @@ impl Table {
             (member.to_string(), arguments.number.to_string(), arguments.silence.to_string());
         let words = ["philosopher", "--member", &number, "--of", &of, "--silence", &silence];
         let words = words.into_iter().chain(comes_back.then_some("--rejoin")).map(str::to_owned);
+        let intervals = arguments.intervals.map(|every| every.as_secs_f64().to_string());
+        let words = words.chain(intervals.into_iter().flat_map(|every| ["--intervals".to_owned(), every]));
         let (seat, said) = self.places.start(member, words.collect())?;
         self.philosophers.insert(member, seat);
         let tell = self.tell.clone();
@@ -216,7 +168,6 @@ impl Table {
     /// Looks on for a time, or until somebody has had enough, or a philosopher cannot go on.
     fn dine(&mut self, time: Duration) -> Result<(), Error> {
         let mut end = None;
-        let mut shown = Instant::now();
         loop {
             // The time begins with the first meals: processes start at their own pace.
             let have_eaten = self.philosophers.keys().all(|member| self.heard.meals.contains_key(member));
@@ -226,49 +177,43 @@ impl Table {
             if end.is_some_and(|end| end <= Instant::now()) {
                 return Ok(());
             }
-            let left = end.map_or(BETWEEN_LINES, |end| end.saturating_duration_since(Instant::now()));
-            match self.events.recv_timeout(left.min(BETWEEN_LINES)) {
+            let left = end.map_or(BETWEEN_LOOKS, |end| end.saturating_duration_since(Instant::now()));
+            match self.events.recv_timeout(left.min(BETWEEN_LOOKS)) {
                 Ok(Event::Enough) => return Ok(()),
                 Ok(event) => self.take(event)?,
-                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Timeout) => self.show()?,
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
             }
             self.check_that_all_go_on()?;
-            if self.is_shown && end.is_some() && shown.elapsed() >= BETWEEN_LINES {
-                shown = Instant::now();
-                self.show()?;
-            }
         }
     }
 
-    fn show_machines(&self, number: u16) -> Result<(), Error> {
-        match self.places.names(number).filter(|_| self.is_shown) {
-            Some(names) => {
-                print_line(format_args!("philosophers 0 to {}: on {}", number - 1, names.join(" "))).map(drop)
-            }
-            None => Ok(()),
+    fn begin_to_show(&mut self, number: u16) -> Result<(), Error> {
+        if let Some(names) = self.places.names(number) {
+            print_line(format_args!("philosophers 0 to {}: on {}", number - 1, names.join(" ")))?;
         }
+        let tell = self.tell.clone();
+        // Who does not listen any more has ended.
+        self.picture = Some(Picture::begin(number, move || drop(tell.send(Event::Enough)))?);
+        Ok(())
     }
 
-    fn show(&self) -> Result<(), Error> {
-        let meals: Vec<String> = self.heard.meals.values().map(u64::to_string).collect();
-        let Heard { pulse, apart_us, .. } = self.heard;
-        print_line(format_args!("pulse {pulse}, {apart_us:.0} us apart: meals {}", meals.join(" "))).map(drop)
+    fn show(&mut self) -> Result<(), Error> {
+        self.picture.as_mut().map_or(Ok(()), |picture| picture.show(&self.heard, Instant::now()))
     }
 
     fn take(&mut self, event: Event) -> Result<(), Error> {
         match event {
-            Event::Told(member, line) => self.heard.hear(member, &line),
-            Event::Ended(member) => {
-                self.heard.gone.insert(member);
-                Ok(())
-            }
-            Event::Enough => Ok(()),
+            Event::Told(member, line) => self.heard.hear(member, &line)?,
+            Event::Ended(member) => drop(self.heard.gone.insert(member)),
+            Event::Enough => {}
         }
+        self.show()
     }
 
     /// Has all end, and hears what they did.
     fn end(&mut self) -> Result<(), Error> {
+        self.picture.take().map_or(Ok(()), |picture| picture.end(&self.heard))?;
         self.wait_for_ends()?;
         let silent = self.philosophers.keys().find(|member| !self.heard.complete.contains(member));
         let Some(member) = silent else { return Ok(()) };
@@ -309,8 +254,10 @@ impl Table {
             back: self.heard.meals.get(&loss.member).copied().filter(|_| arguments.come_back),
         });
         if arguments.json {
+            let (view, pulse) = self.heard.at.unzip();
             let object = json!({
-                "philosophers": arguments.number, "machines": self.places.names(arguments.number), "meals": meals, "isochrons": isochrons, "pulse": self.heard.pulse, "pulses_apart_us": self.heard.apart_us, "one_order": true,
+                "philosophers": arguments.number, "machines": self.places.names(arguments.number), "meals": meals, "isochrons": isochrons, "view": view.map(|view| view.0), "pulse": pulse.map(|pulse| pulse.0), "pulses_apart_us": self.heard.apart_us,
+                "intervals": self.heard.reports.iter().map(|report| &report.object).collect::<Vec<_>>(), "one_order": true,
                 "lost": lost.as_ref().map(|lost| lost.loss.member), "stall_ms": lost.as_ref().map(|lost| lost.stall_ms),
                 "meals_after": lost.as_ref().map(|lost| lost.meals), "told": lost.as_ref().and_then(|lost| lost.told.as_deref()),
                 "repaired": self.heard.repaired, "meals_back": lost.as_ref().and_then(|lost| lost.back),
@@ -335,6 +282,7 @@ impl Table {
         self.hear_until(|heard, _| heard.gone.contains(&member))?;
         self.heard.gone.remove(&member);
         self.heard.meals.remove(&member);
+        self.heard.lost.remove(&member);
         Ok(())
     }
 
@@ -342,6 +290,7 @@ impl Table {
     fn lose(&mut self, loss: Loss) -> Result<Option<String>, Error> {
         let Some(seat) = self.philosophers.remove(&loss.member) else { return Ok(None) };
         seat.signal(if loss.is_stopped { Signal::STOP } else { Signal::KILL })?;
+        self.heard.lost.insert(loss.member, loss.what());
         self.hear_until(|heard, left| left.keys().all(|member| heard.went_on.contains_key(member)))?;
         if !loss.is_stopped {
             return Ok(None);
@@ -390,10 +339,10 @@ struct Lost {
 
 impl Lost {
     fn print(&self, repaired: u64) -> Result<(), Error> {
-        let Lost { loss: Loss { member, is_stopped }, told, stall_ms, meals, back } = self;
-        let what = if *is_stopped { "stopped" } else { "killed" };
+        let Lost { loss, told, stall_ms, meals, back } = self;
+        let (member, what) = (loss.member, loss.what());
         print_line(format_args!(
-            "philosopher {member} was {what}: the others stood still for {stall_ms:.1} ms at most, and had {meals} meals since; {repaired} forks without a value were laid down anew"
+            "philosopher {member} {what}: the others stood still for {stall_ms:.1} ms at most, and had {meals} meals since; {repaired} forks without a value were laid down anew"
         ))?;
         back.iter().try_for_each(|meals| {
             print_line(format_args!("philosopher {member} came back, and had {meals} meals")).map(drop)

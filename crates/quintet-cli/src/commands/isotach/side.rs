@@ -3,6 +3,7 @@
 use super::told;
 use crate::connection::refused;
 use clap::Args;
+use quintet::isotach::Intervals;
 use quintet::{Cause, Code, Error, Executed, Isonet, IsonetCause, Lab, Space, Variable, template};
 use serde_json::{Value, json};
 use std::io::{Write, stdout};
@@ -36,6 +37,9 @@ pub(crate) struct SideArguments {
     /// It takes the place of one that has ended
     #[arg(long)]
     rejoin: bool,
+    /// How often it tells how far apart pulses were, in seconds, if it keeps the pulse
+    #[arg(long)]
+    intervals: Option<f64>,
 }
 
 /// The forks of a philosopher: the one behind it, which it shares with the philosopher before it, comes second.
@@ -91,12 +95,16 @@ impl SideArguments {
     fn dine(&self, table: &Isonet, is_over: &AtomicBool) -> Result<Dinner, Error> {
         let forks = forks_of(self.member, self.of);
         let (mut dinner, mut said, mut view) = (Dinner::default(), Instant::now(), table.view().view);
+        let mut reports = self.intervals.map(Reports::every);
         while !is_over.load(Ordering::Acquire) {
             let taken = in_any_view(|| take(table, forks))?;
             dinner.executed();
-            if taken.place.stamp.view != view {
-                view = taken.place.stamp.view;
-                say(&json!({"view": view.0, "meals": dinner.meals}))?;
+            let at = taken.place.stamp;
+            if at.view != view {
+                view = at.view;
+                say(
+                    &json!({"went_on": true, "view": at.view.0, "pulse": at.pulse.0, "meals": dinner.meals}),
+                )?;
             }
             // The fork of who died with it in the hand has no value: it is laid down anew, and nobody has eaten with it.
             match taken.values.iter().filter(|used| used.is_err()).count() {
@@ -109,13 +117,45 @@ impl SideArguments {
                 let pulses = table.counters()?.pulse_intervals;
                 let apart_us = (pulses.count() > 0).then(|| pulses.median().as_secs_f64() * 1e6);
                 say(
-                    &json!({"pulse": taken.place.stamp.pulse.0, "apart_us": apart_us, "meals": dinner.meals}),
+                    &json!({"view": at.view.0, "pulse": at.pulse.0, "apart_us": apart_us, "meals": dinner.meals}),
                 )?;
                 said = Instant::now();
             }
+            reports.iter_mut().try_for_each(|reports| reports.tell(table))?;
             std::thread::sleep(THOUGHT);
         }
         Ok(dinner)
+    }
+}
+
+/// Of how far apart pulses are, where that is asked for.
+struct Reports {
+    every_s: f64,
+    last: Instant,
+    before: Intervals,
+}
+
+impl Reports {
+    fn every(every_s: f64) -> Reports {
+        Reports { every_s, last: Instant::now(), before: Intervals::default() }
+    }
+
+    /// Tells of those since the last time, if it is time and there were some: who does not keep the pulse knows none.
+    fn tell(&mut self, table: &Isonet) -> Result<(), Error> {
+        let seconds = self.last.elapsed().as_secs_f64();
+        if seconds < self.every_s {
+            return Ok(());
+        }
+        let now = table.counters()?.pulse_intervals;
+        let since = now.since(&self.before);
+        (self.last, self.before) = (Instant::now(), now);
+        if since.count() == 0 {
+            return Ok(());
+        }
+        let ns = |length: Duration| u64::try_from(length.as_nanos()).unwrap_or(u64::MAX);
+        let classes = since.classes().map(|class| json!([ns(class.from), ns(class.to), class.count]));
+        let classes: Vec<Value> = classes.collect();
+        say(&json!({"apart": {"seconds": seconds, "classes_ns": classes}, "histogram": since.to_string()}))
     }
 }
 

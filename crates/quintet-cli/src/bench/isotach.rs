@@ -8,6 +8,7 @@
 //! | `isotach/sequencer.rs` | the order of messages without isochrons |
 //! | `isotach/messaging.rs` | calls of handlers in another process, by a broker |
 //! | `isotach/latency.rs` | a message to a member and one back |
+//! | `isotach/machines.rs` | both between two machines of a testbed |
 //! | `isotach/bulk.rs` | the same while another service of the process moves bulk |
 //! | `isotach/load.rs`, `isotach/loaded.rs` | what two members get done while others send; as cases |
 //! | `isotach/stream.rs` | many messages to one member, of one sender or several |
@@ -30,6 +31,7 @@ mod idle;
 mod latency;
 mod load;
 mod loaded;
+mod machines;
 mod member;
 mod messaging;
 mod multicast;
@@ -44,6 +46,7 @@ mod task;
 
 use super::case::{Beside, Better, Case, Group, Prepare, Unit};
 
+pub(crate) use machines::FirstArguments;
 pub(crate) use member::MemberArguments;
 pub(crate) use messaging::HandlerArguments;
 pub(crate) use study::{Length, Nets};
@@ -73,6 +76,7 @@ fn case(
 pub(super) fn cases() -> Vec<Case> {
     let groups = [
         latency::cases(),
+        machines::cases(),
         bulk::cases(),
         stream::cases(),
         contention::cases(),

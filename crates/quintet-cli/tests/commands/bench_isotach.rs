@@ -116,3 +116,15 @@ fn ordered_multicast_goes_over_both_links_beside_the_same() {
     assert!(rows.len() == 5 && rows[0]["peer"] == "sequencer", "{rows:?}");
     assert!(rows[0]["ratio"].as_f64() > Some(0.), "{rows:?}");
 }
+
+#[test]
+fn two_machines_exchange_isochrons_and_plain_messages() {
+    for (case, goal) in [("isochron-rtt-64-machines-tls", 2.), ("isochron-stream-1k-machines-tls", 0.5)] {
+        let rows = measured(case);
+        assert!(
+            rows.len() == 1 && rows[0]["peer"] == "plain messages" && rows[0]["goal"] == goal,
+            "{rows:?}"
+        );
+        assert!(rows[0]["ratio"].as_f64() > Some(0.), "{rows:?}");
+    }
+}

@@ -1,6 +1,6 @@
 //! A member of an isonet that is measured: it sends what it is asked to, and answers.
 
-use super::super::link::arguments as side_arguments;
+use super::super::link::{arguments as side_arguments, identified};
 use super::arrivals::Arrivals;
 use super::cost::{self, Clock, with_copies};
 use super::exclusion::{self, with_forks_and_book};
@@ -69,6 +69,9 @@ pub(crate) struct MemberArguments {
     /// Sleep at once where nothing has come
     #[arg(long)]
     sleeps: bool,
+    /// The identity of all members, between machines
+    #[arg(long)]
+    identity: Option<String>,
 }
 
 /// What a member does where nothing has come.
@@ -110,7 +113,9 @@ impl MemberArguments {
     /// Does tasks until the isonet is over.
     pub(crate) fn run(&self) -> Result<ExitCode, Error> {
         let waits = if self.sleeps { Waits::Asleep } else { Waits::Adaptively };
-        let member = Member::join(&self.space, (self.me, self.members), self.listen.clone(), waits)?;
+        let [space, listen] =
+            [&self.space, &self.listen].map(|place| identified(place, self.identity.as_deref()));
+        let member = Member::join(&space?, (self.me, self.members), listen?, waits)?;
         while let Ok((from, task)) = member.tasks.recv() {
             let latencies = member.perform(&task)?;
             match member.isonet.send_plain(from, DONE, write_latencies(&latencies)) {

@@ -1,6 +1,6 @@
 //! A link to another process of this program, and what that process does.
 
-use super::super::isotach::{HandlerArguments, MemberArguments};
+use super::super::isotach::{FirstArguments, HandlerArguments, MemberArguments};
 use super::super::predict;
 use super::{echo, shared, stream};
 use crate::companion::Companion;
@@ -49,6 +49,8 @@ enum Side {
     },
     /// Is a member of an isonet
     Member(MemberArguments),
+    /// Is the first of two members, and measures
+    First(FirstArguments),
     /// Handles calls
     Handle(HandlerArguments),
     /// Asks an echo of its own, and tells its samples
@@ -74,6 +76,7 @@ impl SideArguments {
             }
             Side::Work { address, micros, processor } => predict::work(address, *micros, *processor)?,
             Side::Member(member) => return member.run(),
+            Side::First(first) => return first.run(),
             Side::Handle(handler) => return handler.run(),
             Side::Ask { processor, echo_processor } => shared::ask(*processor, *echo_processor)?,
         }

@@ -153,7 +153,7 @@ pub(super) fn first_address_of(server: &mut Companion) -> Result<LinkAddress, Er
 }
 
 /// The first of the addresses that a server says it has.
-fn first_address(line: &str) -> Option<LinkAddress> {
+pub(in crate::bench) fn first_address(line: &str) -> Option<LinkAddress> {
     let said: Value = serde_json::from_str(line).ok()?;
     said["addresses"].get(0)?.as_str()?.parse().ok()
 }

@@ -2016,7 +2016,7 @@ quintet_status quintet_clients_next(quintet_clients *clients, quintet_client_row
 void quintet_clients_free(quintet_clients *clients);
 
 /**
- * Begins to list the partitions of a space. Nothing is fetched so far. It is freed with `quintet_partitions_free`.
+ * Begins to list the partitions of a space. Where several managers have the space, a partition has their counts together, and shows the last of what happened at any of them. Nothing is fetched so far. It is freed with `quintet_partitions_free`.
  */
 quintet_status quintet_space_partitions(quintet_space *space,
                                         quintet_partitions **partitions);
@@ -2037,7 +2037,7 @@ quintet_status quintet_partitions_next(quintet_partitions *partitions,
 void quintet_partitions_free(quintet_partitions *partitions);
 
 /**
- * Begins to list the values that takes and reads ask for most in a space, the hottest first, 16 at most. Nothing is fetched so far. It is freed with `quintet_hot_keys_free`.
+ * Begins to list the values that takes and reads ask for most in a space, the hottest first, 16 at most. Where several managers have the space, the counts of each weigh as much as the questions that it has had since it began. Nothing is fetched so far. It is freed with `quintet_hot_keys_free`.
  */
 quintet_status quintet_space_hot_keys(quintet_space *space,
                                       quintet_hot_keys **keys);

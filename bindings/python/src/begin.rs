@@ -211,7 +211,7 @@ impl Begin {
     }
 
     /// Begins a page of `Space.list`: a `quintet.listing.Page`, whose `next` gives the next one. Without a template all tuples are shown. With another `subject`, "waiting", "clients", "partitions" or "hot keys",
-    /// a page of the method of that name, which takes no template.
+    /// a page of the method of that name, which takes no template. Of partitions and hot keys it is one of several managers', whose rows that method puts together.
     #[pyo3(signature = (*template, after = None, subject = "tuples"))]
     fn page(
         &self,

@@ -6,6 +6,7 @@ use crate::connection::{Connection, expiry, limit};
 use crate::error::raise;
 use crate::formal::{to_template, to_templates};
 use crate::group::Group;
+use crate::inspecting;
 use crate::lab::Lab;
 use crate::lease::Lease;
 use crate::outcome::{done, leased, number, numbers, one, perhaps, perhaps_selected, selected};
@@ -294,14 +295,21 @@ impl Space {
         listed(this, &PyTuple::empty(this.py()), "clients")
     }
 
-    /// The space's partitions, tuples of the same types with the same text in front, and how each is used: an iterator of `quintet.Partition`, read as `list` reads tuples.
+    /// The space's partitions, tuples of the same types with the same text in front, and how each is used: an iterator of `quintet.Partition`. Where several managers
+    /// have the space, a partition has their counts together, and shows the last of what happened at any of them.
     fn partitions<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        listed(this, &PyTuple::empty(this.py()), "partitions")
+        this.py().import("quintet.listing")?.call_method1("usage", (this, "partitions"))
     }
 
-    /// The values that takes and reads ask for most, the hottest first, 16 at most: an iterator of `quintet.HotKey`.
+    /// The values that takes and reads ask for most, the hottest first, 16 at most: an iterator of `quintet.HotKey`. Where several managers have the space, the counts of
+    /// each weigh as much as the questions that it has had since it began.
     fn hot_keys<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        listed(this, &PyTuple::empty(this.py()), "hot keys")
+        this.py().import("quintet.listing")?.call_method1("usage", (this, "hot keys"))
+    }
+
+    /// All partitions, or all hot keys.
+    fn _usage<'py>(&self, py: Python<'py>, subject: &str) -> PyResult<Bound<'py, PyList>> {
+        inspecting::usage(py, &self.library(py)?, subject)
     }
 
     /// Takes all tuples that match, the oldest first: all that are there when this begins and still are when it comes to them. It does not wait; the list

@@ -285,11 +285,16 @@ class Space:
 
     def partitions(self) -> AsyncIterator[Partition]:
         """The space's partitions, and how each is used."""
-        return self._rows("partitions")
+        return self._usage("partitions")
 
     def hot_keys(self) -> AsyncIterator[HotKey]:
         """The values that takes and reads ask for most, the hottest first."""
-        return self._rows("hot keys")
+        return self._usage("hot keys")
+
+    async def _usage(self, subject: str) -> AsyncIterator[Any]:
+        ask = partial(self._native._usage, subject)
+        for row in await asyncio.get_running_loop().run_in_executor(None, ask):
+            yield row
 
     async def _rows(self, subject: str, *template: Any) -> AsyncIterator[Any]:
         after = None

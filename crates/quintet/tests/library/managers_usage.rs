@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used)]
 
 use quintet::{
-    Glimpse, HotKey, Lab, LinkAddress, Partition, ServeConfig, Server, Space, Value, template, tuple,
+    Glimpse, HotKey, Lab, LinkAddress, Partition, ServeConfig, Server, Space, SpaceSettings, Value, template,
+    tuple,
 };
 use quintet_testbed::TempDir;
 use std::time::Duration;
@@ -81,5 +82,19 @@ fn hot_keys_of_several_managers_are_told_hottest_first() {
     assert_eq!(numbers.len(), 16, "each once");
     let of = |manager| space.hot_keys().of_manager(manager).count();
     assert!(of(0) > 4 && of(1) > 4, "both have such keys");
+    server.stop().unwrap();
+}
+
+/// The first manager has them alone: who lists one is not sent on to the others.
+#[test]
+fn a_named_space_beside_several_managers_is_told_once() {
+    let dir = TempDir::new().unwrap();
+    let (server, lab) = served(&dir);
+    lab.create_space("orders", &SpaceSettings::default()).unwrap();
+    let orders = lab.named_space("orders").unwrap();
+    orders.out_many(&(0..10i64).map(|n| tuple!["order", n]).collect::<Vec<_>>(), None).unwrap();
+    assert_eq!(orders.list(None).take(100).count(), 10);
+    let told: Vec<Partition> = orders.partitions().take(100).collect::<Result<_, _>>().unwrap();
+    assert_eq!((told.len(), told[0].tuples), (1, 10));
     server.stop().unwrap();
 }

@@ -10,6 +10,7 @@ use crate::inspecting;
 use crate::lab::Lab;
 use crate::lease::Lease;
 use crate::outcome::{done, leased, number, numbers, one, perhaps, perhaps_selected, selected};
+use crate::spaces::{to_policy, with_policy};
 use crate::value::{to_tuple, to_tuples};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
@@ -26,11 +27,18 @@ type PyTupleResult<'py> = PyResult<Bound<'py, PyTuple>>;
 
 #[pymethods]
 impl Space {
-    /// The named space of this name on the same server: `lab.space("orders")`. Somebody has created it, by `Lab.create_space` say.
+    /// The named space of this name on the same server: `lab.space("orders")`. Somebody has created it, by `Lab.create_space` say. With a `policy`,
+    /// `lab.space("orders", policy="logged")`, it is created if it is not there, as by `create_space` with that policy and no other settings; one that is there with this policy is as good, whatever its
+    /// limits and rights.
     ///
-    /// Raises NoSuchSpace, which names those that are there; NotAllowed; BadValue for what is no name.
-    fn __call__(&self, py: Python<'_>, name: &str) -> PyResult<Space> {
-        let space = self.connection.ask_lab(py, |lab| lab.named_space(name))?;
+    /// Raises NoSuchSpace, which names those that are there; NotAllowed; BadValue for what is no name. With a policy SpaceExists if it is there with another one, and what `create_space` raises.
+    #[pyo3(signature = (name, *, policy = None))]
+    fn __call__(&self, py: Python<'_>, name: &str, policy: Option<&str>) -> PyResult<Space> {
+        let policy = policy.map(to_policy).transpose()?;
+        let space = self.connection.ask_lab(py, |lab| match policy {
+            Some(policy) => with_policy(lab, name, policy),
+            None => lab.named_space(name),
+        })?;
         Ok(Space::new(Arc::new(Connection::to_space(&self.connection, space))))
     }
 

@@ -119,9 +119,10 @@ class Space:
         space._progress = self._progress if own is None else self._progress.beside(own)
         return space
 
-    async def __call__(self, name: str) -> Space:
-        """The named space of this name: `orders = await lab.space("orders")`."""
-        return self._beside(await asyncio.get_running_loop().run_in_executor(None, self._native, name))
+    async def __call__(self, name: str, *, policy: str | None = None) -> Space:
+        """The named space of this name: `orders = await lab.space("orders")`; with a policy it is created if it is not there, as by `quintet.Space`."""
+        find = partial(self._native, name, policy=policy)
+        return self._beside(await asyncio.get_running_loop().run_in_executor(None, find))
 
     @property
     def name(self) -> str | None:

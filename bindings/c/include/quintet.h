@@ -2112,6 +2112,18 @@ quintet_status quintet_space_collect(quintet_space *space,
                                      quintet_collection **collection);
 
 /**
+ * Takes tuples that match, at most `most` of them, the oldest first and all at one instant. It does not wait; an empty collection says that at one instant there was none. There may be
+ * fewer though there are more: as many as an answer carries, which are 1024 tuples, 64 KiB of short fields and 1 MiB of long ones, and one at least. After a failure, or interrupted, it has
+ * taken nothing.
+ *
+ * Fails as `quintet_space_collect`.
+ */
+quintet_status quintet_space_take_up_to(quintet_space *space,
+                                        size_t most,
+                                        const quintet_tuple *wanted,
+                                        quintet_collection **collection);
+
+/**
  * As `quintet_space_collect`; the tuples stay. Each of several equal ones comes once.
  *
  * Fails as `quintet_space_collect`.
@@ -2585,6 +2597,18 @@ quintet_status quintet_space_begin_collect(quintet_space *space,
                                            const quintet_tuple *wanted,
                                            const quintet_page_start *from,
                                            quintet_pending **pending);
+
+/**
+ * Begins `quintet_space_take_up_to`, of at least one tuple; it comes by `quintet_pending_collection`. `from` is NULL; where that gives no tuples and has more, nothing was found so far: begin it again with what that says.
+ * Cancelled, or freed before it is collected, its tuples are back.
+ *
+ * Fails with `QUINTET_BAD_VALUE` for what is no template, and for no tuples.
+ */
+quintet_status quintet_space_begin_take_up_to(quintet_space *space,
+                                              size_t most,
+                                              const quintet_tuple *wanted,
+                                              const quintet_page_start *from,
+                                              quintet_pending **pending);
 
 /**
  * Begins one page of `quintet_space_copy_collect`, as `quintet_space_begin_collect`.

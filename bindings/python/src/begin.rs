@@ -1,5 +1,6 @@
 //! Operations that are begun, and waited for later.
 
+use crate::collecting::to_most;
 use crate::connection::{Connection, expiry};
 use crate::error::raise;
 use crate::formal::{to_template, to_templates};
@@ -170,6 +171,19 @@ impl Begin {
     ) -> PyResult<Pending> {
         let template = to_template(template)?;
         self.begin(py, |begin| begin.collect(&template, start, below))
+    }
+
+    /// Begins `Space.take_up_to`: the result is as that of `collect`. Where it has no tuples and says where a next page starts, nothing was found so far: begin it again with that `start`.
+    #[pyo3(signature = (most, *template, start = 0))]
+    fn take_up_to(
+        &self,
+        py: Python<'_>,
+        most: i64,
+        template: &Bound<'_, PyTuple>,
+        start: u64,
+    ) -> PyResult<Pending> {
+        let (most, template) = (to_most(most)?, to_template(template)?);
+        self.begin(py, |begin| begin.take_up_to(most, &template, start))
     }
 
     /// Begins a page of `Space.copy_collect`, as `collect`.

@@ -330,6 +330,21 @@ impl Space {
         collecting::collect(py, &self.connection, true, &to_template(template)?)
     }
 
+    /// Takes tuples that match, at most `most` of them, the oldest first and all at one instant: `for task in space.take_up_to(10, "task", int): ...`. It does not wait; an empty
+    /// list is exact, as the None of `take_if`. It may be fewer though there are more: as many as an answer carries, which are 1024 tuples, 64 KiB of short fields and 1 MiB of long ones, and
+    /// one at least.
+    ///
+    /// Raises BadValue, also for a negative number; PeerDied or its kin; TooLarge for a tuple that the link does not carry. Nothing is taken then.
+    #[pyo3(signature = (most, *template))]
+    fn take_up_to<'py>(
+        &self,
+        py: Python<'py>,
+        most: i64,
+        template: &Bound<'py, PyTuple>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        collecting::take_up_to(py, &self.connection, most, &to_template(template)?)
+    }
+
     /// As `collect`; the tuples stay. Each of several equal ones comes once.
     ///
     /// Raises as `collect`.

@@ -229,6 +229,21 @@ class Space:
         """Takes all tuples that match, the oldest first. A cancelled await loses the pages before the one that was on its way."""
         return [row async for page in self.collect_pages(*template) for row in page]
 
+    async def take_up_to(self, most: int, *template: Any) -> builtins.list[tuple[Any, ...]]:
+        """Takes tuples that match, at most so many, at one instant, as `quintet.Space.take_up_to`. A cancelled await has taken nothing."""
+        start = 0
+        while most != 0:
+            begin = partial(self._native.begin().take_up_to, most, start=start)
+            tuples, following, _ = await self._run(begin, *template)
+            if tuples or (following is None and start == 0):
+                return tuples
+            if following is None:
+                # In several parts it was about several instants.
+                taken = await self.take_if(*template)
+                return [] if taken is None else [taken]
+            start = following
+        return []
+
     async def copy_collect(self, *template: Any) -> builtins.list[tuple[Any, ...]]:
         """As `collect`; the tuples stay."""
         return [row async for page in self.copy_collect_pages(*template) for row in page]

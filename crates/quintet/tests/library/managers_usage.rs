@@ -85,6 +85,22 @@ fn hot_keys_of_several_managers_are_told_hottest_first() {
     server.stop().unwrap();
 }
 
+/// One manager that a template names is asked alone; what several have is gathered at one before.
+#[test]
+fn tuples_of_several_managers_are_taken_up_to_a_number() {
+    let dir = TempDir::new().unwrap();
+    let (server, lab) = served(&dir);
+    let space = lab.space();
+    with_rows(&space);
+    space.out_many(&[tuple!["row", 5i64, 50i64], tuple!["row", 5i64, 51i64]], None).unwrap();
+    let fives = space.take_up_to(2, &template!["row", 5i64, ?i64]).unwrap();
+    assert_eq!(fives, [tuple!["row", 5i64, 5i64], tuple!["row", 5i64, 50i64]]);
+    let any = template!["row", ?i64, ?i64];
+    assert_eq!(space.take_up_to(3, &any).unwrap().len(), 3);
+    assert_eq!((space.take_up_to(100, &any).unwrap().len(), space.count(&any).unwrap()), (29, 0));
+    server.stop().unwrap();
+}
+
 /// The first manager has them alone: who lists one is not sent on to the others.
 #[test]
 fn a_named_space_beside_several_managers_is_told_once() {

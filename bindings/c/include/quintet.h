@@ -2034,7 +2034,7 @@ quintet_status quintet_clients_next(quintet_clients *clients, quintet_client_row
 void quintet_clients_free(quintet_clients *clients);
 
 /**
- * Begins to list the partitions of a space. Nothing is fetched so far. It is freed with `quintet_partitions_free`.
+ * Begins to list the partitions of a space. Where several managers have the space, a partition has their counts together, and shows the last of what happened at any of them. Nothing is fetched so far. It is freed with `quintet_partitions_free`.
  */
 quintet_status quintet_space_partitions(quintet_space *space,
                                         quintet_partitions **partitions);
@@ -2055,7 +2055,7 @@ quintet_status quintet_partitions_next(quintet_partitions *partitions,
 void quintet_partitions_free(quintet_partitions *partitions);
 
 /**
- * Begins to list the values that takes and reads ask for most in a space, the hottest first, 16 at most. Nothing is fetched so far. It is freed with `quintet_hot_keys_free`.
+ * Begins to list the values that takes and reads ask for most in a space, the hottest first, 16 at most. Where several managers have the space, the counts of each weigh as much as the questions that it has had since it began. Nothing is fetched so far. It is freed with `quintet_hot_keys_free`.
  */
 quintet_status quintet_space_hot_keys(quintet_space *space,
                                       quintet_hot_keys **keys);
@@ -2128,6 +2128,18 @@ quintet_status quintet_pending_collected_into(quintet_pending *pending,
 quintet_status quintet_space_collect(quintet_space *space,
                                      const quintet_tuple *wanted,
                                      quintet_collection **collection);
+
+/**
+ * Takes tuples that match, at most `most` of them, the oldest first and all at one instant. It does not wait; an empty collection says that at one instant there was none. There may be
+ * fewer though there are more: as many as an answer carries, which are 1024 tuples, 64 KiB of short fields and 1 MiB of long ones, and one at least. After a failure, or interrupted, it has
+ * taken nothing.
+ *
+ * Fails as `quintet_space_collect`.
+ */
+quintet_status quintet_space_take_up_to(quintet_space *space,
+                                        size_t most,
+                                        const quintet_tuple *wanted,
+                                        quintet_collection **collection);
 
 /**
  * As `quintet_space_collect`; the tuples stay. Each of several equal ones comes once.
@@ -2603,6 +2615,18 @@ quintet_status quintet_space_begin_collect(quintet_space *space,
                                            const quintet_tuple *wanted,
                                            const quintet_page_start *from,
                                            quintet_pending **pending);
+
+/**
+ * Begins `quintet_space_take_up_to`, of at least one tuple; it comes by `quintet_pending_collection`. `from` is NULL; where that gives no tuples and has more, nothing was found so far: begin it again with what that says.
+ * Cancelled, or freed before it is collected, its tuples are back.
+ *
+ * Fails with `QUINTET_BAD_VALUE` for what is no template, and for no tuples.
+ */
+quintet_status quintet_space_begin_take_up_to(quintet_space *space,
+                                              size_t most,
+                                              const quintet_tuple *wanted,
+                                              const quintet_page_start *from,
+                                              quintet_pending **pending);
 
 /**
  * Begins one page of `quintet_space_copy_collect`, as `quintet_space_begin_collect`.

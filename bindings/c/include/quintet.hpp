@@ -173,7 +173,11 @@ public:
     }
     /// Takes all tuples that match, the oldest first. Where it throws, what it has taken before is lost; `quintet_space_collect` keeps that.
     std::vector<tuple> collect(const tuple &wanted) const { return collected(quintet_space_collect, wanted); }
-    /// The same; the tuples stay.
+    /// At most so many of them, all at one instant.
+    std::vector<tuple> take_up_to(std::size_t most, const tuple &wanted) const {
+        return collected([most](auto space, auto match, auto place) { return quintet_space_take_up_to(space, most, match, place); }, wanted);
+    }
+    /// All tuples that match; they stay.
     std::vector<tuple> copy_collect(const tuple &wanted) const { return collected(quintet_space_copy_collect, wanted); }
     /// Moves all that match into another space of the same lab at one instant; how many.
     std::uint64_t collect_into(const space &other, const tuple &wanted) const {
@@ -232,6 +236,10 @@ public:
     /// One page of `collect`: the first one, or that which begins where the page before says.
     pending begin_collect(const tuple &wanted, const std::optional<quintet_page_start> &from = std::nullopt) const {
         return pending(found<quintet_pending>(quintet_space_begin_collect, wanted, from ? &*from : nullptr));
+    }
+    /// Its page has what was taken.
+    pending begin_take_up_to(std::size_t most, const tuple &wanted, const std::optional<quintet_page_start> &from = std::nullopt) const {
+        return begun(quintet_space_begin_take_up_to, most, wanted.handle(), from ? &*from : nullptr);
     }
     pending begin_copy_collect(const tuple &wanted, const std::optional<quintet_page_start> &from = std::nullopt) const {
         return pending(found<quintet_pending>(quintet_space_begin_copy_collect, wanted, from ? &*from : nullptr));

@@ -217,6 +217,23 @@ pub extern "C" fn quintet_space_begin_collect(
     })
 }
 
+/// Begins `quintet_space_take_up_to`, of at least one tuple; it comes by `quintet_pending_collection`. `from` is NULL; where that gives no tuples and has more, nothing was found so far: begin it again with what that says.
+/// Cancelled, or freed before it is collected, its tuples are back.
+///
+/// Fails with `QUINTET_BAD_VALUE` for what is no template, and for no tuples.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_space_begin_take_up_to(
+    space: Option<&quintet_space>,
+    most: usize,
+    wanted: Option<&quintet_tuple>,
+    from: Option<&quintet_page_start>,
+    pending: Option<&mut MaybeUninit<*mut quintet_pending>>,
+) -> quintet_status {
+    begin(space, wanted, Gives::Collection, pending, |connection, template| {
+        connection.space.begin().take_up_to(most, template, started(from).0)
+    })
+}
+
 /// Begins one page of `quintet_space_copy_collect`, as `quintet_space_begin_collect`.
 ///
 /// Fails as `quintet_space_begin_collect`.

@@ -15,6 +15,8 @@
 //! quintet_collection_free(rows);
 //! ```
 //!
+//! `quintet_space_take_up_to` takes at most a number of them, all at one instant.
+//!
 //! `quintet_space_collect_into` moves all that match into another space of the same server at one instant, `quintet_space_copy_collect_into` copies them.
 //!
 //! `quintet_space_begin_collect` and its like begin a page, or all of what goes to another space, without waiting for it.
@@ -114,6 +116,26 @@ pub extern "C" fn quintet_space_collect(
     collection: Option<&mut MaybeUninit<*mut quintet_collection>>,
 ) -> quintet_status {
     guarded(|| collect(space, wanted, collection, true))
+}
+
+/// Takes tuples that match, at most `most` of them, the oldest first and all at one instant. It does not wait; an empty collection says that at one instant there was none. There may be
+/// fewer though there are more: as many as an answer carries, which are 1024 tuples, 64 KiB of short fields and 1 MiB of long ones, and one at least. After a failure, or interrupted, it has
+/// taken nothing.
+///
+/// Fails as `quintet_space_collect`.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_space_take_up_to(
+    space: Option<&quintet_space>,
+    most: usize,
+    wanted: Option<&quintet_tuple>,
+    collection: Option<&mut MaybeUninit<*mut quintet_collection>>,
+) -> quintet_status {
+    guarded(|| {
+        let collection = place(collection, "collection", null_mut())?;
+        let (connection, template) = (value(space)?, to_match(wanted)?);
+        *collection = give(Mutex::new(take_up_to(connection, most, template)?));
+        Ok(())
+    })
 }
 
 /// As `quintet_space_collect`; the tuples stay. Each of several equal ones comes once.
@@ -229,6 +251,31 @@ fn fetch(
         }
     }
     Ok(())
+}
+
+fn take_up_to(connection: &Connection, most: usize, template: &Template) -> Result<VecDeque<Tuple>, Error> {
+    if most == 0 {
+        return Ok(VecDeque::new());
+    }
+    let mut from = 0;
+    loop {
+        let page = match connection.finish(connection.space.begin().take_up_to(most, template, from)?)? {
+            Outcome::Collected(page) => page,
+            other => return Err(unexpected(&other)),
+        };
+        match page.next {
+            Some(next) if page.tuples.is_empty() => from = next,
+            // In several parts it was about several instants.
+            None if page.tuples.is_empty() && from > 0 => {
+                return match connection.finish(connection.space.begin().take_if(template)?)? {
+                    Outcome::Tuple(tuple, _) => Ok(VecDeque::from([tuple])),
+                    Outcome::NoMatch => Ok(VecDeque::new()),
+                    other => Err(unexpected(&other)),
+                };
+            }
+            _ => return Ok(page.tuples.into()),
+        }
+    }
 }
 
 fn collect_into(

@@ -164,6 +164,49 @@ static void all_that_match_are_collected(quintet_lab *lab) {
     OK(quintet_lab_remove_space(lab, "others"));
 }
 
+static int next_number(quintet_collection *rows) {
+    quintet_tuple *found;
+    OK(quintet_collection_next(rows, &found));
+    return found == NULL ? -1 : number_of(found);
+}
+
+static void as_many_as_are_wanted_are_taken(quintet_lab *lab) {
+    quintet_space *space;
+    quintet_tuple *any = any_pair("row"), *none = any_pair("none");
+    quintet_collection *rows;
+    quintet_pending *pending;
+    quintet_page_start next;
+    bool has_more;
+    uint64_t count;
+    OK(quintet_lab_create_space(lab, "rows", NULL, &space));
+    for (int i = 0; i < 10; i++) put_pair(space, "row", i);
+    OK(quintet_space_take_up_to(space, 3, any, &rows));
+    for (int i = 0; i < 3; i++) CHECK(next_number(rows) == i);
+    CHECK(next_number(rows) == -1);
+    quintet_collection_free(rows);
+    for (size_t most = 0; most < 2; most++) {
+        OK(quintet_space_take_up_to(space, most, most ? none : any, &rows));
+        CHECK(next_number(rows) == -1);
+        quintet_collection_free(rows);
+    }
+    /* What nobody collects goes back. */
+    OK(quintet_space_begin_take_up_to(space, 4, any, NULL, &pending));
+    quintet_pending_free(pending);
+    OK(quintet_space_begin_take_up_to(space, 4, any, NULL, &pending));
+    OK(quintet_pending_collection(pending, &rows, &next, &has_more));
+    for (int i = 3; i < 7; i++) CHECK(next_number(rows) == i);
+    quintet_collection_free(rows), quintet_pending_free(pending);
+    CHECK(count_pairs(space, "row") == 3);
+    REFUSED("0 tuples", quintet_space_begin_take_up_to(space, 0, any, NULL, &pending));
+    REFUSED("wanted is NULL", quintet_space_take_up_to(space, 1, NULL, &rows));
+    OK(quintet_space_take_up_to(space, SIZE_MAX, any, &rows));
+    OK(quintet_collection_count(rows, &count));
+    CHECK(count == 3);
+    quintet_collection_free(rows);
+    quintet_space_free(space), quintet_tuple_free(any), quintet_tuple_free(none);
+    OK(quintet_lab_remove_space(lab, "rows"));
+}
+
 static void what_collects_leases_and_declares_is_begun(quintet_lab *lab) {
     enum { ROWS = 3000 };
     quintet_space *space, *other;
@@ -246,6 +289,7 @@ int main(void) {
     what_cannot_be_is_refused(lab);
     a_space_that_was_removed_says_so(lab);
     all_that_match_are_collected(lab);
+    as_many_as_are_wanted_are_taken(lab);
     what_collects_leases_and_declares_is_begun(lab);
     /* One that outlives its lab is closed, and is freed all the same. */
     OK(quintet_lab_open_space(lab, "archive", &left));

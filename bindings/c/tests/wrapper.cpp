@@ -325,6 +325,8 @@ void named_spaces_are_apart(const quintet::lab &lab) {
         CHECK(orders.begin_lease_if(any).lease_if()->attempt() == 1 && !orders.begin_lease_if({"none"}).lease_if());
         CHECK(orders.begin_collect_into(lab.space(), {"order", 8}).collected_into() == 1u);
         CHECK(lab.space().begin_collect(any).page().tuples.size() == 1);
+        lab.space().out({"order", 1}), lab.space().out({"order", 2}), lab.space().out({"order", 3});
+        CHECK(lab.space().take_up_to(2, any).size() == 2 && lab.space().begin_take_up_to(2, any).page().tuples.size() == 1);
         CHECK(thrown([&] { orders.collect_into(orders, any); }).status() == QUINTET_BAD_VALUE);
     }
     CHECK(lab.open_space("orders").take(any).get<int>(1) == 7);

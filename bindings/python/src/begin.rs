@@ -1,5 +1,6 @@
 //! Operations that are begun, and waited for later.
 
+use crate::collecting::to_most;
 use crate::connection::{Connection, expiry};
 use crate::error::raise;
 use crate::formal::{to_template, to_templates};
@@ -172,6 +173,19 @@ impl Begin {
         self.begin(py, |begin| begin.collect(&template, start, below))
     }
 
+    /// Begins `Space.take_up_to`: the result is as that of `collect`. Where it has no tuples and says where a next page starts, nothing was found so far: begin it again with that `start`.
+    #[pyo3(signature = (most, *template, start = 0))]
+    fn take_up_to(
+        &self,
+        py: Python<'_>,
+        most: i64,
+        template: &Bound<'_, PyTuple>,
+        start: u64,
+    ) -> PyResult<Pending> {
+        let (most, template) = (to_most(most)?, to_template(template)?);
+        self.begin(py, |begin| begin.take_up_to(most, &template, start))
+    }
+
     /// Begins a page of `Space.copy_collect`, as `collect`.
     #[pyo3(signature = (*template, start = 0, below = None))]
     fn copy_collect(
@@ -211,7 +225,7 @@ impl Begin {
     }
 
     /// Begins a page of `Space.list`: a `quintet.listing.Page`, whose `next` gives the next one. Without a template all tuples are shown. With another `subject`, "waiting", "clients", "partitions" or "hot keys",
-    /// a page of the method of that name, which takes no template.
+    /// a page of the method of that name, which takes no template. Of partitions and hot keys it is one of several managers', whose rows that method puts together.
     #[pyo3(signature = (*template, after = None, subject = "tuples"))]
     fn page(
         &self,

@@ -1,6 +1,7 @@
 //! Collections: all tuples that match.
 
 use crate::connection::Connection;
+use crate::outcome::perhaps;
 use crate::value::from_tuple;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -40,6 +41,56 @@ pub(crate) fn collect<'py>(
         })?;
     }
     Ok(tuples)
+}
+
+/// At most so many that match, at one instant.
+///
+/// # Errors
+/// As for the library's `take_up_to`; a signal's exception, and nothing is taken then.
+pub(crate) fn take_up_to<'py>(
+    py: Python<'py>,
+    connection: &Connection,
+    most: i64,
+    template: &Template,
+) -> PyResult<Bound<'py, PyList>> {
+    let most = to_most(most)?;
+    if most == 0 {
+        return Ok(PyList::empty(py));
+    }
+    let mut from = 0;
+    loop {
+        let begin = |begin: quintet::Begin<'_>| begin.take_up_to(most, template, from);
+        let (tuples, next) = connection.run(py, None, begin, |py, outcome| match outcome {
+            Outcome::Collected(page) => {
+                let tuples = PyList::empty(py);
+                append(py, &tuples, page.tuples)?;
+                Ok((tuples, page.next))
+            }
+            other => Err(unexpected(&other)),
+        })?;
+        match next {
+            Some(next) if tuples.is_empty() => from = next,
+            // In several parts it was about several instants.
+            None if tuples.is_empty() && from > 0 => {
+                let taken = connection.run(py, None, |begin| begin.take_if(template), perhaps)?;
+                return PyList::new(py, taken);
+            }
+            _ => return Ok(tuples),
+        }
+    }
+}
+
+/// A number of tuples, from Python.
+///
+/// # Errors
+/// `BadValue`: it is negative.
+pub(crate) fn to_most(most: i64) -> PyResult<usize> {
+    usize::try_from(most).map_err(|_| {
+        crate::error::raise(Error::new(
+            Code::BadValue,
+            format!("take_up_to of {most} tuples: 0 is the least"),
+        ))
+    })
 }
 
 /// Moves or copies all that match to another space; how many it was.

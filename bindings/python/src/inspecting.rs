@@ -1,9 +1,10 @@
 //! Who waits in a space, who is connected to it, and how its partitions are used. The classes stand in `quintet/inspecting.py`.
 
+use crate::connection::in_a_thread;
 use crate::listing::shown;
 use crate::words::in_python;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 use quintet::{
     Awaited, ClientState, Code, Error, Glimpse, HotKey, LinkClass, Operation, Partition, Replica,
     ReplicaRole, Subject, TemplateShape, WaitingRequest,
@@ -119,6 +120,28 @@ pub(crate) fn from_partition<'py>(py: Python<'py>, partition: &Partition) -> PyR
     }
     named.set_item("shapes", shapes)?;
     class(py, "Partition")?.call((), Some(&named))
+}
+
+/// All partitions of a space, or all its hot keys: those of several managers together.
+///
+/// # Errors
+/// The space is gone; a signal's exception.
+pub(crate) fn usage<'py>(
+    py: Python<'py>,
+    space: &quintet::Space,
+    subject: &str,
+) -> PyResult<Bound<'py, PyList>> {
+    let rows = PyList::empty(py);
+    if subject == "partitions" {
+        let listing = space.partitions();
+        let all: Vec<Partition> = in_a_thread(py, "partitions", move || listing.collect())?;
+        all.iter().try_for_each(|row| rows.append(from_partition(py, row)?))?;
+    } else {
+        let listing = space.hot_keys();
+        let all: Vec<HotKey> = in_a_thread(py, "hot keys", move || listing.collect())?;
+        all.into_iter().try_for_each(|row| rows.append(from_hot_key(py, row)?))?;
+    }
+    Ok(rows)
 }
 
 /// A `quintet.HotKey`.

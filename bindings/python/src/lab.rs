@@ -8,6 +8,7 @@ use crate::messaging::Messaging;
 use crate::rights::{Machine, Users};
 use crate::settings::Settings;
 use crate::space::Space;
+use crate::spaces::to_policy;
 use crate::status::{from_kept_spaces, from_spaces};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple};
@@ -182,7 +183,7 @@ impl Lab {
                 return Err(bad(format!("{what}: a space holds one at least")));
             }
         }
-        let policy: Policy = policy.parse().map_err(bad)?;
+        let policy = to_policy(policy)?;
         let is_restricted = allow.is_some() || allow_own_machine;
         let users = Users::new(allow.unwrap_or_default())?;
         let space = self.connection.ask_lab(py, |lab| {

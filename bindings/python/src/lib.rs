@@ -55,6 +55,7 @@ mod server;
 mod settings;
 mod simulate;
 mod space;
+mod spaces;
 mod status;
 mod under_way;
 mod value;

@@ -6,9 +6,11 @@ use crate::connection::{Connection, expiry, limit};
 use crate::error::raise;
 use crate::formal::{to_template, to_templates};
 use crate::group::Group;
+use crate::inspecting;
 use crate::lab::Lab;
 use crate::lease::Lease;
 use crate::outcome::{done, leased, number, numbers, one, perhaps, perhaps_selected, selected};
+use crate::spaces::{to_policy, with_policy};
 use crate::value::{to_tuple, to_tuples};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
@@ -25,11 +27,18 @@ type PyTupleResult<'py> = PyResult<Bound<'py, PyTuple>>;
 
 #[pymethods]
 impl Space {
-    /// The named space of this name on the same server: `lab.space("orders")`. Somebody has created it, by `Lab.create_space` say.
+    /// The named space of this name on the same server: `lab.space("orders")`. Somebody has created it, by `Lab.create_space` say. With a `policy`,
+    /// `lab.space("orders", policy="logged")`, it is created if it is not there, as by `create_space` with that policy and no other settings; one that is there with this policy is as good, whatever its
+    /// limits and rights.
     ///
-    /// Raises NoSuchSpace, which names those that are there; NotAllowed; BadValue for what is no name.
-    fn __call__(&self, py: Python<'_>, name: &str) -> PyResult<Space> {
-        let space = self.connection.ask_lab(py, |lab| lab.named_space(name))?;
+    /// Raises NoSuchSpace, which names those that are there; NotAllowed; BadValue for what is no name. With a policy SpaceExists if it is there with another one, and what `create_space` raises.
+    #[pyo3(signature = (name, *, policy = None))]
+    fn __call__(&self, py: Python<'_>, name: &str, policy: Option<&str>) -> PyResult<Space> {
+        let policy = policy.map(to_policy).transpose()?;
+        let space = self.connection.ask_lab(py, |lab| match policy {
+            Some(policy) => with_policy(lab, name, policy),
+            None => lab.named_space(name),
+        })?;
         Ok(Space::new(Arc::new(Connection::to_space(&self.connection, space))))
     }
 
@@ -294,14 +303,21 @@ impl Space {
         listed(this, &PyTuple::empty(this.py()), "clients")
     }
 
-    /// The space's partitions, tuples of the same types with the same text in front, and how each is used: an iterator of `quintet.Partition`, read as `list` reads tuples.
+    /// The space's partitions, tuples of the same types with the same text in front, and how each is used: an iterator of `quintet.Partition`. Where several managers
+    /// have the space, a partition has their counts together, and shows the last of what happened at any of them.
     fn partitions<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        listed(this, &PyTuple::empty(this.py()), "partitions")
+        this.py().import("quintet.listing")?.call_method1("usage", (this, "partitions"))
     }
 
-    /// The values that takes and reads ask for most, the hottest first, 16 at most: an iterator of `quintet.HotKey`.
+    /// The values that takes and reads ask for most, the hottest first, 16 at most: an iterator of `quintet.HotKey`. Where several managers have the space, the counts of
+    /// each weigh as much as the questions that it has had since it began.
     fn hot_keys<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        listed(this, &PyTuple::empty(this.py()), "hot keys")
+        this.py().import("quintet.listing")?.call_method1("usage", (this, "hot keys"))
+    }
+
+    /// All partitions, or all hot keys.
+    fn _usage<'py>(&self, py: Python<'py>, subject: &str) -> PyResult<Bound<'py, PyList>> {
+        inspecting::usage(py, &self.library(py)?, subject)
     }
 
     /// Takes all tuples that match, the oldest first: all that are there when this begins and still are when it comes to them. It does not wait; the list
@@ -312,6 +328,21 @@ impl Space {
     #[pyo3(signature = (*template))]
     fn collect<'py>(&self, py: Python<'py>, template: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyList>> {
         collecting::collect(py, &self.connection, true, &to_template(template)?)
+    }
+
+    /// Takes tuples that match, at most `most` of them, the oldest first and all at one instant: `for task in space.take_up_to(10, "task", int): ...`. It does not wait; an empty
+    /// list is exact, as the None of `take_if`. It may be fewer though there are more: as many as an answer carries, which are 1024 tuples, 64 KiB of short fields and 1 MiB of long ones, and
+    /// one at least.
+    ///
+    /// Raises BadValue, also for a negative number; PeerDied or its kin; TooLarge for a tuple that the link does not carry. Nothing is taken then.
+    #[pyo3(signature = (most, *template))]
+    fn take_up_to<'py>(
+        &self,
+        py: Python<'py>,
+        most: i64,
+        template: &Bound<'py, PyTuple>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        collecting::take_up_to(py, &self.connection, most, &to_template(template)?)
     }
 
     /// As `collect`; the tuples stay. Each of several equal ones comes once.

@@ -166,6 +166,12 @@ def test_a_space_that_machines_keep_is_created_found_listed_and_removed(machines
         with pytest.raises(quintet.SpaceExists):
             lab.create_space("orders", policy="logged", max_tuples=7)
         assert asyncio.run(take_from("orders")) == ("order", 7)
+        for policy in ("replicated=3", "volatile"):
+            with pytest.raises(quintet.SpaceExists):
+                lab.space("orders", policy=policy)
+        lab.create_space("small", policy="logged", max_tuples=7).out("order", 8)
+        assert lab.space("small", policy="logged").take("order", int) == ("order", 8)
+        lab.remove_space("small")
         lab.remove_space("orders")
         with pytest.raises(quintet.NoSuchSpace):
             lab.space("orders")

@@ -33,6 +33,27 @@ def test_all_that_match_are_copied_and_taken_oldest_first(lab):
     assert lab.space.count("other", int) == 1
 
 
+def test_as_many_as_are_wanted_are_taken_at_once(lab):
+    rows = [("row", n, "x" * 40) for n in range(3000)]
+    lab.space.out_many(rows)
+    assert lab.space.take_up_to(0, "row", int, str) == []
+    assert lab.space.take_up_to(5, "row", int, str) == rows[:5]
+    assert lab.space.take_up_to(5, "row", 2999, str) == rows[2999:]
+    assert lab.space.take_up_to(5, "row", 2999, str) == []
+    taken = []
+    while some := lab.space.take_up_to(10_000, "row", int, str):
+        taken += some
+    assert taken == rows[5:2999]
+    with pytest.raises(quintet.BadValue, match="0 is the least"):
+        lab.space.take_up_to(-1, "row", int, str)
+    lab.space.out("row", 1, "")
+    pending = lab.space.begin().take_up_to(2, "row", int, str)
+    while not pending.done():
+        lab.progress()
+    del pending
+    assert lab.space.take_up_to(2, "row", int, str) == [("row", 1, "")]
+
+
 def test_a_page_of_nobody_goes_back(lab):
     lab.space.out("row", 1)
     pending = lab.space.begin().collect("row", int)
@@ -65,6 +86,12 @@ def test_asyncio_collects_as_well(address):
             rows = [("row", n) for n in range(2500)]
             await lab.space.out_many(rows)
             assert await lab.space.copy_collect("row", int) == rows
+            await lab.space.out_many([("task", n) for n in range(3)])
+            assert await lab.space.take_up_to(2, "task", int) == [("task", 0), ("task", 1)]
+            assert await lab.space.take_up_to(2, "task", int) == [("task", 2)]
+            assert await lab.space.take_up_to(2, "task", int) == await lab.space.take_up_to(0, "row", int) == []
+            with pytest.raises(quintet.BadValue):
+                await lab.space.take_up_to(-1, "task", int)
             pages = [page async for page in lab.space.copy_collect_pages("row", int)]
             assert len(pages) > 1 and sum(pages, []) == rows
             await asyncio.get_running_loop().run_in_executor(None, lab.native.create_space, "more")

@@ -86,3 +86,23 @@ def test_a_page_shows_what_has_such_a_name():
         assert len(lab.space.begin().page(subject="partitions").result().rows) == 1
         with pytest.raises(quintet.BadValue, match='nothing named "leaks"'):
             lab.space.begin().page(subject="leaks")
+
+
+def test_what_several_managers_have_is_told_as_one_space(tmp_path):
+    async def awaited(address: str) -> tuple[list[quintet.Partition], list[quintet.HotKey]]:
+        async with quintet.aio.connect(address) as lab:
+            return [row async for row in lab.space.partitions()], [key async for key in lab.space.hot_keys()]
+
+    with quintet.serve(tmp_path / "space", managers=2) as server, quintet.connect(server.address) as lab:
+        lab.space.declare_key(1, "row", int, int)
+        lab.space.out_many([("row", n, n) for n in range(32)])
+        for n in list(range(32)) * 10:
+            lab.space.read("row", n, int)
+        assert len(lab.space.begin().page(subject="partitions").result().rows) == 1
+        (rows,) = lab.space.partitions()
+        assert (rows.tuples, rows.put, rows.read, rows.asked, rows.shapes) == (32, 32, 320, 320, (((0, 1), 320),))
+        keys = list(lab.space.hot_keys())
+        assert len({key.fields for key in keys}) == len(keys) <= 16
+        assert [key.asked for key in keys] == sorted((key.asked for key in keys), reverse=True)
+        told, hot = asyncio.run(awaited(server.address))
+        assert (told[0].put, len(told), hot) == (32, 1, keys)

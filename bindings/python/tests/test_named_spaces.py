@@ -103,3 +103,36 @@ def test_a_space_is_for_those_that_its_creation_names(client):
         theirs("x", allow=[n.to_bytes(32, "big") for n in range(129)])
     with pytest.raises(quintet.BadValue, match="connection to one"):
         lab.allow_space("own", grant=["b"])
+
+
+def test_a_space_is_found_by_its_policy_or_created(client):
+    lab, other = client(), client()
+    lab.space("orders", policy="volatile").out("row", 1)
+    assert other.space("orders", policy="volatile").take("row", int) == ("row", 1)
+    (space,) = lab.spaces()
+    assert (space.name, space.policy) == ("orders", "volatile")
+    # Its limits may be others: it is the same space.
+    lab.create_space("small", max_tuples=3).out("row", 2)
+    assert lab.space("small", policy="volatile").take("row", int) == ("row", 2)
+    for policy, why in [("logged", "logged"), ("fast", "policy")]:
+        with pytest.raises(quintet.BadValue, match=why):
+            lab.space("later", policy=policy)
+    with pytest.raises(quintet.NoSuchSpace):
+        lab.space("later")
+
+
+def test_a_logged_server_has_logged_spaces(tmp_path):
+    async def main(address: str) -> None:
+        async with quintet.aio.connect(address) as lab:
+            orders = await lab.space("orders", policy="logged")
+            assert await orders.take("row", int) == ("row", 1)
+
+    with quintet.serve(tmp_path / "space", log_dir=tmp_path / "log") as server:
+        with quintet.connect(server.address) as lab:
+            lab.space("orders", policy="logged").out("row", 1)
+            assert [space.policy for space in lab.spaces()] == ["logged"]
+            with pytest.raises(quintet.SpaceExists):
+                lab.space("orders", policy="replicated=3")
+            with pytest.raises(quintet.BadValue, match="replicated"):
+                lab.space("later", policy="replicated=3")
+        asyncio.run(main(f"quintet://{tmp_path}/space"))

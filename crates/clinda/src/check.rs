@@ -2,7 +2,7 @@
 
 use crate::constant;
 use crate::declaration::{MAX_DEPTH, named_children, text_of};
-use crate::expression::type_of;
+use crate::expression::{TOO_DEEP, type_of};
 use crate::field::{Array, Call, Count, Element, Field};
 use crate::operation::{Length, Misuse, Verb, Written};
 use crate::scope::{Scopes, Symbol};
@@ -85,7 +85,10 @@ impl<'t> Checker<'_, 't> {
     }
 
     fn type_of(&mut self, node: Node<'_>) -> Result<Type, Misuse> {
-        type_of(self.scopes, node, self.text).map_err(|why| misuse(node.start_byte(), why, UNKNOWN))
+        type_of(self.scopes, node, self.text).map_err(|why| {
+            let hint = if why == TOO_DEEP { "assign a part of it to a variable first" } else { UNKNOWN };
+            misuse(node.start_byte(), why, hint)
+        })
     }
 
     /// The type that these words name, if they do.

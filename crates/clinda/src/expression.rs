@@ -7,6 +7,9 @@ use crate::types::{Scalar, Type};
 use std::rc::Rc;
 use tree_sitter::Node;
 
+/// Why the type of an expression with too many parts within each other is not known.
+pub(crate) const TOO_DEEP: &str = "the expression is nested too deeply";
+
 /// The type of an expression.
 ///
 /// # Errors
@@ -23,7 +26,7 @@ struct Typing<'a> {
 impl Typing<'_> {
     fn of(&mut self, node: Node<'_>, depth: usize) -> Result<Type, String> {
         if depth > MAX_DEPTH {
-            return Err("the expression is nested too deeply".to_owned());
+            return Err(TOO_DEEP.to_owned());
         }
         let words = text_of(node, self.text);
         let part = |name: &str| {

@@ -11,7 +11,7 @@
 //! | `resolve.rs` | the walk through the syntax tree: read this first |
 //! | `types.rs`, `scope.rs`, `declaration.rs`, `expression.rs`, `constant.rs` | the types of C, as far as fields need them |
 //! | `check.rs`, `live.rs`, `field.rs` | what C-Linda allows as a field, in an eval; what it is in the space |
-//! | `pairing.rs`, `unit.rs` | back to the source as it was written; one file, checked |
+//! | `alignment.rs`, `pairing.rs`, `unit.rs` | back to the source as it was written; one file, checked |
 //! | `keys.rs` | the fields by which several managers can spread tuples |
 //! | `program.rs`, `analysis.rs` | several files; which tuples they have in common |
 //! | `standing.rs` | how operations stand in their functions |
@@ -32,6 +32,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod alignment;
 mod analysis;
 mod check;
 mod constant;

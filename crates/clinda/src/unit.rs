@@ -120,7 +120,8 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn diagnostic(&self, at: usize, message: &str, hint: &str) -> Diagnostic {
-        if let Some(place) = self.pairing.place(at) {
+        let place = self.pairing.place(at).or_else(|| Some(self.pairing.hiding(at)?.start));
+        if let Some(place) = place {
             return self.source.diagnostic(Severity::Error, place, message, Some(hint));
         }
         let origin = self.expanded.origin(at);
@@ -150,11 +151,13 @@ impl Reader<'_> {
             let hint = "put it into a function of a .cl file, and compile both files";
             return self.diagnostic(at, &message, hint);
         }
-        let hint = "write the operation where it happens; a macro may stand for values in it";
-        let message = match hiding_macro(self.source, call.verb) {
-            Some(name) => format!("the macro `{name}` hides the operation `{verb}`"),
-            None => format!("a macro hides the operation `{verb}`, or fields of it"),
+        let hint = "write the operation where it happens; a macro may stand for a value in it";
+        let Some(found) = hiding_macro(self.source, self.expanded, self.pairing, call) else {
+            let message = format!("a macro hides the operation `{verb}`, or fields of it");
+            return self.diagnostic(at, &message, hint);
         };
-        self.diagnostic(at, &message, hint)
+        let what = if self.pairing.place(at).is_some() { "fields of the operation" } else { "the operation" };
+        let message = format!("the macro `{}` hides {what} `{verb}`", &self.source.text()[found.clone()]);
+        self.source.diagnostic(Severity::Error, found.start, message, Some(hint))
     }
 }

@@ -145,6 +145,14 @@ fn what_is_allowed_is_not_refused() {
 }
 
 #[test]
+fn an_expression_that_is_nested_too_deeply_is_to_be_divided() {
+    let text = format!("void f(int n) {{ out({}n{}); }}", "-(".repeat(200), ")".repeat(200));
+    let found = wrong(&text);
+    assert_eq!((found.len(), found[0].message.as_str()), (1, "the expression is nested too deeply"));
+    assert_eq!(found[0].hint.as_deref(), Some("assign a part of it to a variable first"));
+}
+
+#[test]
 fn a_scope_ends_with_its_block() {
     let found = wrong("void test(void) { { int inner; out(inner); } out(inner); }");
     assert_eq!(found.len(), 1);

@@ -31,14 +31,49 @@ fn a_macro_that_hides_an_operation_is_refused() {
     assert_eq!((line, message.as_str()), (2, "the macro `SEND` hides the operation `out`"));
 }
 
+/// What is wrong, and where: line and column.
+fn placed(source: &str, expanded: &str) -> Vec<(usize, usize, String)> {
+    let found = read(source, expanded).unwrap_err();
+    found.into_iter().map(|error| (error.place.line, error.place.column, error.message)).collect()
+}
+
+fn hides(line: usize, column: usize, name: &str, what: &str) -> (usize, usize, String) {
+    (line, column, format!("the macro `{name}` hides {what} `out`"))
+}
+
 #[test]
 fn a_macro_that_hides_fields_is_refused() {
     let source = "#define BOTH 1, 2\nvoid f(void) { out(BOTH); }\n";
-    let (line, text) = message(source, "\nvoid f(void) { out(1, 2); }\n");
-    assert!(line == 2 && text.contains("or fields of it"), "{text}");
+    let found = placed(source, "\nvoid f(void) { out(1, 2); }\n");
+    assert_eq!(found, [hides(2, 20, "BOTH", "fields of the operation")]);
     let source = "#define ANY ?n\nvoid f(int n) { in(ANY); }\n";
-    let (line, text) = message(source, "\nvoid f(int n) { in(?n); }\n");
-    assert!(line == 2 && text.contains("or fields of it"), "{text}");
+    let found = placed(source, "\nvoid f(int n) { in(?n); }\n");
+    assert_eq!(found, [(2, 20, "the macro `ANY` hides fields of the operation `in`".to_owned())]);
+    // Another macro stands for one value.
+    let source = "#define N 3\n#define PAIR 1, 2\nvoid f(void) { out(\"b\", N, PAIR); out(PAIR, N); }\n";
+    let found = placed(source, "\n\nvoid f(void) { out(\"b\", 3, 1, 2); out(1, 2, 3); }\n");
+    let what = "fields of the operation";
+    assert_eq!(found, [hides(3, 28, "PAIR", what), hides(3, 39, "PAIR", what)]);
+    let source = "#define REST , 2\nvoid f(void) { out(\"b\" REST); }\n";
+    let found = placed(source, "\nvoid f(void) { out(\"b\" , 2); }\n");
+    assert_eq!(found, [hides(2, 24, "REST", what)]);
+}
+
+#[test]
+fn an_operation_that_a_macro_names_is_told_where_the_macro_stands() {
+    let source = "#define O out\nvoid f(int n)               { n = 1; n = 2; O(n); }\n";
+    let found = placed(source, "\nvoid f(int n)               { n = 1; n = 2; out(n); }\n");
+    assert_eq!(found, [hides(2, 45, "O", "the operation")]);
+    // Beside another of the same name, each keeps its place, whichever comes first.
+    let source = "#define O out\nvoid f(int n, int *p) { O(n); out(p); out(x); O(n); }\n";
+    let found = placed(source, "\nvoid f(int n, int *p) { out(n); out(p); out(x); out(n); }\n");
+    let missing = (2, 43, "`x` is not declared".to_owned());
+    let pointer = (2, 35, found[1].2.clone());
+    assert!(pointer.2.contains("`p` is a pointer"), "{found:?}");
+    assert_eq!(
+        found,
+        [hides(2, 25, "O", "the operation"), pointer, missing, hides(2, 47, "O", "the operation")]
+    );
 }
 
 #[test]

@@ -280,15 +280,23 @@ impl Names {
     }
 }
 
-/// The tuples under a lease that match, and who has each. They come before those that nobody has.
+/// The tuples under a lease that match, or all of them, with so many bytes of each field: at each manager they come before those that nobody has.
+pub(crate) fn leased_tuples(
+    space: &Space,
+    template: Option<&Template>,
+    field_bytes: u32,
+) -> Result<Vec<ListedTuple>, Error> {
+    let of = |manager| {
+        let rows = space.list(template).of_manager(manager).field_bytes(field_bytes);
+        rows.take_while(|row| row.as_ref().map_or(true, |row| row.lease.is_some()))
+    };
+    (0..space.managers()).flat_map(of).take(MOST_LEASES).collect()
+}
+
+/// Those that match, and who has each.
 fn leased(space: &Space, template: &Template) -> Result<Vec<(Address, ListedTuple)>, Error> {
-    let mut found = Vec::new();
-    for row in space.list(Some(template)).field_bytes(NAME_BYTES).take(MOST_LEASES) {
-        let row = row?;
-        let Some(lease) = row.lease else { break };
-        found.push((lease.holder, row));
-    }
-    Ok(found)
+    let rows = leased_tuples(space, Some(template), NAME_BYTES)?;
+    Ok(rows.into_iter().filter_map(|row| Some((row.lease?.holder, row))).collect())
 }
 
 fn task_of((holder, row): (Address, ListedTuple)) -> Option<Task> {

@@ -34,6 +34,48 @@ impl Space {
         all(self.collect_pages(template))
     }
 
+    /// Takes tuples that match, at most `most` of them, the oldest first and all at one instant, as by a plain take. It does not wait; none is an empty list, which is exact as
+    /// that of [`Space::take_if`] is. For workers that take several small tasks at once.
+    ///
+    /// It may be fewer though there are more: as many as an answer carries, which are 1024 tuples, 64 KiB of short fields and 1 MiB of arrays and other long ones, and one tuple
+    /// at least. So whoever takes all there are asks until there is none.
+    ///
+    /// ```
+    /// use quintet::{Lab, template, tuple};
+    ///
+    /// let space = Lab::embedded().space();
+    /// space.out_many(&[tuple!["task", 1i64], tuple!["task", 2i64], tuple!["task", 3i64]], None)?;
+    /// assert_eq!(space.take_up_to(2, &template!["task", ?i64])?, [tuple!["task", 1i64], tuple!["task", 2i64]]);
+    /// assert_eq!(space.take_up_to(2, &template!["task", ?i64])?, [tuple!["task", 3i64]]);
+    /// assert_eq!(space.take_up_to(2, &template!["task", ?i64])?, []);
+    /// # Ok::<(), quintet::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Space::collect`]; nothing is taken then.
+    pub fn take_up_to(&self, most: usize, template: &Template) -> Result<Vec<Tuple>, Error> {
+        if most == 0 {
+            return Ok(Vec::new());
+        }
+        let mut from = 0;
+        loop {
+            let Collected { tuples, next, .. } =
+                match self.begin().take_up_to(most, template, from)?.finish()? {
+                    Outcome::Collected(page) => page,
+                    other => return Err(unexpected(&other)),
+                };
+            match next {
+                // So far, as it has looked at many that do not match or an index is being built.
+                Some(next) if tuples.is_empty() => from = next,
+                // In several parts it was about several instants.
+                None if tuples.is_empty() && from > 0 => {
+                    return Ok(self.take_if(template)?.into_iter().collect());
+                }
+                _ => return Ok(tuples),
+            }
+        }
+    }
+
     /// As [`Space::collect`]; the tuples stay. Each of several equal ones comes once, which as many [`Space::read_if`] do not give.
     ///
     /// # Errors
@@ -134,6 +176,19 @@ impl Begin<'_> {
     /// It could not be sent.
     pub fn collect(self, template: &Template, from: u64, below: Option<u64>) -> Result<Pending, Error> {
         self.pending(&Request::Collect { takes: true, from, below, most: MOST, template })
+    }
+
+    /// Begins [`Space::take_up_to`], of at least one tuple, whose outcome is [`Outcome::Collected`]. `from` is 0. Where there are no tuples in it and it has a next page, nothing was found so far: it
+    /// is to be begun again with `from` as that says. One that is dropped before it is kept has taken nothing.
+    ///
+    /// # Errors
+    /// It could not be sent; [`Code::BadValue`] for no tuples.
+    pub fn take_up_to(self, most: usize, template: &Template, from: u64) -> Result<Pending, Error> {
+        if most == 0 {
+            return Err(Error::new(Code::BadValue, "take_up_to of 0 tuples: there is nothing to begin"));
+        }
+        let most = u32::try_from(most).unwrap_or(MOST);
+        self.pending(&Request::Collect { takes: true, from, below: None, most, template })
     }
 
     /// Begins one page of [`Space::copy_collect`], as [`Begin::collect`].

@@ -42,6 +42,11 @@
 //! | `error.rs`, `cause.rs` | [`Error`]; its [`Cause`] |
 #![forbid(unsafe_code)]
 
+#[cfg(target_endian = "big")]
+compile_error!(
+    "Quintet runs on little-endian machines: arrays travel between programs as they lie in memory, and nobody swaps their bytes (docs/guarantees.md, \"What is not promised\")"
+);
+
 mod begin;
 mod cause;
 mod collect;

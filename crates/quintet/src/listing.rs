@@ -1,5 +1,7 @@
 //! What lies in a space, who waits in it and who is connected to it, read a page at a time.
 
+mod several;
+
 use crate::space::unexpected;
 use crate::{Error, Outcome, Space};
 use quintet_tuple_space::{
@@ -19,6 +21,8 @@ pub struct Listing<T> {
     rows: VecDeque<T>,
     /// Where the next page begins; none: there is none.
     next: Option<Cursor>,
+    /// The manager whose rows are meant; none: those of all.
+    manager: Option<u8>,
 }
 
 /// A row of a listing: a tuple, a request that waits, a client, a partition, or a hot key.
@@ -28,12 +32,27 @@ pub trait Listed: Sized {
 
     /// The rows of a page; none if it shows something else.
     fn from_rows(rows: Rows) -> Option<Vec<Self>>;
+
+    /// All rows of a space that several managers have, where each manager has a part of a row; none: a row is one manager's.
+    ///
+    /// # Errors
+    /// The space is gone.
+    fn of_several(_space: &Space, _size: PageSize) -> Result<Option<Vec<Self>>, Error> {
+        Ok(None)
+    }
 }
 
 impl<T> Listing<T> {
     pub(crate) fn new(space: Space, template: Option<Template>) -> Listing<T> {
         let (size, rows) = (PageSize::default(), VecDeque::new());
-        Listing { space, template, size, rows, next: Some(Cursor::default()) }
+        Listing { space, template, size, rows, next: Some(Cursor::default()), manager: None }
+    }
+
+    /// Only what this manager has, counted from 0: a space has [`Space::managers`] of them.
+    #[must_use]
+    pub fn of_manager(mut self, number: u8) -> Self {
+        (self.next, self.manager) = (Some(Cursor::of_manager(number)), Some(number));
+        self
     }
 
     /// Of each field so many bytes of data are shown, at most [`MAX_GLIMPSE_BYTES`](crate::MAX_GLIMPSE_BYTES), as without this.
@@ -53,10 +72,17 @@ impl<T> Listing<T> {
 
 impl<T: Listed> Listing<T> {
     fn fetch(&mut self, from: Cursor) -> Result<(), Error> {
+        if self.manager.is_none()
+            && self.space.managers() > 1
+            && let Some(rows) = T::of_several(&self.space, self.size)?
+        {
+            self.rows = rows.into();
+            return Ok(());
+        }
         let Page { rows, next } = self.space.page(T::SUBJECT, self.template.as_ref(), from, self.size)?;
         let other = |rows: Rows| unexpected(&Outcome::Page(Page { rows, next }));
         self.rows = T::from_rows(rows.clone()).ok_or_else(|| other(rows))?.into();
-        self.next = next;
+        self.next = next.filter(|next| self.manager.is_none_or(|manager| next.manager() == manager));
         Ok(())
     }
 }
@@ -105,6 +131,10 @@ impl Listed for Partition {
     fn from_rows(rows: Rows) -> Option<Vec<Self>> {
         if let Rows::Partitions(rows) = rows { Some(rows) } else { None }
     }
+
+    fn of_several(space: &Space, size: PageSize) -> Result<Option<Vec<Self>>, Error> {
+        several::partitions(space, size).map(Some)
+    }
 }
 
 impl Listed for HotKey {
@@ -112,5 +142,9 @@ impl Listed for HotKey {
 
     fn from_rows(rows: Rows) -> Option<Vec<Self>> {
         if let Rows::HotKeys(rows) = rows { Some(rows) } else { None }
+    }
+
+    fn of_several(space: &Space, size: PageSize) -> Result<Option<Vec<Self>>, Error> {
+        several::hot_keys(space, size).map(Some)
     }
 }

@@ -272,6 +272,9 @@ impl Space {
 
     /// The space's partitions and how each is used, as [`Space::list`] reads tuples: tuples of the same types with the same text in front.
     ///
+    /// Where several managers have the space, all are asked before the first one is given: a partition has their counts together, and shows the last of what
+    /// happened at any of them. [`Listing::of_manager`] gives those of one manager.
+    ///
     /// ```
     /// use quintet::{Lab, template, tuple};
     ///
@@ -287,6 +290,8 @@ impl Space {
     }
 
     /// The values that takes and reads ask for most, the hottest first, 16 at most.
+    ///
+    /// Where several managers have the space, the counts of each weigh as much as the questions that it has had since it began.
     pub fn hot_keys(&self) -> Listing<HotKey> {
         Listing::new(self.clone(), None)
     }

@@ -29,7 +29,7 @@ pub struct quintet_hot_key_row {
     pub reserved: [u64; 5],
 }
 
-/// Begins to list the values that takes and reads ask for most in a space, the hottest first, 16 at most. Nothing is fetched so far. It is freed with `quintet_hot_keys_free`.
+/// Begins to list the values that takes and reads ask for most in a space, the hottest first, 16 at most. Where several managers have the space, the counts of each weigh as much as the questions that it has had since it began. Nothing is fetched so far. It is freed with `quintet_hot_keys_free`.
 #[unsafe(no_mangle)]
 pub extern "C" fn quintet_space_hot_keys(
     space: Option<&quintet_space>,

@@ -67,7 +67,7 @@ pub struct quintet_partition_row {
     pub reserved: [u64; 4],
 }
 
-/// Begins to list the partitions of a space. Nothing is fetched so far. It is freed with `quintet_partitions_free`.
+/// Begins to list the partitions of a space. Where several managers have the space, a partition has their counts together, and shows the last of what happened at any of them. Nothing is fetched so far. It is freed with `quintet_partitions_free`.
 #[unsafe(no_mangle)]
 pub extern "C" fn quintet_space_partitions(
     space: Option<&quintet_space>,

@@ -119,9 +119,10 @@ class Space:
         space._progress = self._progress if own is None else self._progress.beside(own)
         return space
 
-    async def __call__(self, name: str) -> Space:
-        """The named space of this name: `orders = await lab.space("orders")`."""
-        return self._beside(await asyncio.get_running_loop().run_in_executor(None, self._native, name))
+    async def __call__(self, name: str, *, policy: str | None = None) -> Space:
+        """The named space of this name: `orders = await lab.space("orders")`; with a policy it is created if it is not there, as by `quintet.Space`."""
+        find = partial(self._native, name, policy=policy)
+        return self._beside(await asyncio.get_running_loop().run_in_executor(None, find))
 
     @property
     def name(self) -> str | None:
@@ -228,6 +229,21 @@ class Space:
         """Takes all tuples that match, the oldest first. A cancelled await loses the pages before the one that was on its way."""
         return [row async for page in self.collect_pages(*template) for row in page]
 
+    async def take_up_to(self, most: int, *template: Any) -> builtins.list[tuple[Any, ...]]:
+        """Takes tuples that match, at most so many, at one instant, as `quintet.Space.take_up_to`. A cancelled await has taken nothing."""
+        start = 0
+        while most != 0:
+            begin = partial(self._native.begin().take_up_to, most, start=start)
+            tuples, following, _ = await self._run(begin, *template)
+            if tuples or (following is None and start == 0):
+                return tuples
+            if following is None:
+                # In several parts it was about several instants.
+                taken = await self.take_if(*template)
+                return [] if taken is None else [taken]
+            start = following
+        return []
+
     async def copy_collect(self, *template: Any) -> builtins.list[tuple[Any, ...]]:
         """As `collect`; the tuples stay."""
         return [row async for page in self.copy_collect_pages(*template) for row in page]
@@ -285,11 +301,16 @@ class Space:
 
     def partitions(self) -> AsyncIterator[Partition]:
         """The space's partitions, and how each is used."""
-        return self._rows("partitions")
+        return self._usage("partitions")
 
     def hot_keys(self) -> AsyncIterator[HotKey]:
         """The values that takes and reads ask for most, the hottest first."""
-        return self._rows("hot keys")
+        return self._usage("hot keys")
+
+    async def _usage(self, subject: str) -> AsyncIterator[Any]:
+        ask = partial(self._native._usage, subject)
+        for row in await asyncio.get_running_loop().run_in_executor(None, ask):
+            yield row
 
     async def _rows(self, subject: str, *template: Any) -> AsyncIterator[Any]:
         after = None

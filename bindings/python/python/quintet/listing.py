@@ -78,3 +78,8 @@ def rows(space: Space, template: tuple[Any, ...], subject: str) -> Iterator[Any]
     while page.next is not None:
         page = space.begin().page(*template, after=page.next, subject=subject).result()
         yield from page.rows
+
+
+def usage(space: Space, subject: str) -> Iterator[Any]:
+    """How the space is used, once the first row is asked for. The native half calls it."""
+    yield from space._usage(subject)

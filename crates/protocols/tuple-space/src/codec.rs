@@ -102,7 +102,7 @@ pub(crate) use further::{Further, FurtherOperation, Replace, Select};
 pub(crate) use glimpse::{read_fields, write_fields};
 pub(crate) use grants::is_reserved;
 pub(crate) use group::{Uses, encode_uses, uses_len};
-pub(crate) use listing::{ListView, write_end, write_page_front, write_state};
+pub(crate) use listing::{ListView, MANAGER_BYTE, write_end, write_page_front, write_state};
 pub(crate) use managers::{Migrate, MovedTuple, Transfer};
 pub(crate) use more::{
     EventRows, EventsBody, LookView, More, TooOldBody, WatchView, encode_look, encode_watch,

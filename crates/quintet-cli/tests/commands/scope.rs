@@ -11,8 +11,12 @@ fn object(said: &str) -> Value {
 }
 
 fn served(folder: &TempDir) -> (Server, Lab, String) {
+    served_by(1, folder)
+}
+
+fn served_by(managers: u8, folder: &TempDir) -> (Server, Lab, String) {
     let socket = folder.join("space");
-    let server = Server::start(&socket, &ServeConfig::default()).unwrap();
+    let server = Server::start(&socket, &ServeConfig { managers, ..ServeConfig::default() }).unwrap();
     let lab = Lab::connect(&socket, 0, Duration::from_secs(60)).unwrap();
     (server, lab, text(&socket).to_owned())
 }
@@ -103,4 +107,35 @@ fn rates_are_those_between_two_looks_and_a_named_space_is_its_own() {
     assert!(status != 0 && said.contains("there are: orders"), "{said}");
     let (status, said) = result(quintet(["scope", "--once", "--looks", "2"]));
     assert!(status == 64 && said.contains("--looks"), "{said}");
+}
+
+#[test]
+fn what_several_managers_have_is_shown_as_one_space() {
+    let folder = TempDir::new().unwrap();
+    let (_server, lab, at) = served_by(2, &folder);
+    let space = lab.space();
+    space.declare_key(&template!["job", ?i64, ?i64], 1).unwrap();
+    let jobs = |range: std::ops::Range<i64>| range.map(|n| tuple!["job", n, n]).collect::<Vec<_>>();
+    space.out_many(&jobs(0..40), None).unwrap();
+    let leases: Vec<_> = (0..20i64).map(|n| space.lease(&template!["job", n, ?i64], None).unwrap()).collect();
+    let waiting: Vec<_> =
+        (50..60i64).map(|n| space.begin().take(&template!["job", n, ?i64]).unwrap()).collect();
+
+    let looks = ["scope", "--looks", "2", "--interval", "0.5", "--json", "--space", &at];
+    let child = quintet(looks);
+    let first = object(&child.output().next_line(Duration::from_secs(60)).unwrap());
+    space.out_many(&jobs(100..150), None).unwrap();
+    (30..40i64).for_each(|n| drop(space.take(&template!["job", n, ?i64]).unwrap()));
+    let second = object(&child.output().next_line(Duration::from_secs(60)).unwrap());
+
+    assert_eq!(first["partitions"].as_array().map(Vec::len), Some(1), "{first}");
+    let title = "(\"job\", ?i64, ?i64)";
+    let (jobs, later) = (partition(&first, title), partition(&second, title));
+    let counts = ["tuples", "leased", "put", "taken", "waiters"].map(|name| jobs[name].as_u64().unwrap());
+    assert_eq!((counts, &jobs["class"]), ([40, 20, 40, 20, 10], &"hash on 2".into()), "{jobs}");
+    assert_eq!((&first["leases"][0]["count"], first["leases"].as_array().unwrap().len()), (&20.into(), 1));
+    let rate = |name: &str| later[name].as_f64().unwrap();
+    assert!((rate("stored_per_s") / rate("taken_per_s") - 5.0).abs() < 0.01, "{later}");
+    drop(waiting);
+    leases.into_iter().for_each(|lease| lease.release().unwrap());
 }

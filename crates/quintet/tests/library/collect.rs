@@ -67,6 +67,54 @@ fn a_page_that_nobody_takes_in_goes_back() {
 }
 
 #[test]
+fn as_many_as_are_wanted_are_taken_at_once_the_oldest_first() {
+    everywhere(|client| {
+        let space = client();
+        let (rows, wanted) = (rows(40), template!["row", ?i64, ?[u8]]);
+        space.out_many(&rows, None).unwrap();
+        assert_eq!(space.take_up_to(0, &wanted).unwrap(), []);
+        assert_eq!(space.take_up_to(7, &wanted).unwrap(), rows[..7]);
+        assert_eq!(space.take_up_to(1, &template!["row", 20i64, ?[u8]]).unwrap(), rows[20..21]);
+        assert_eq!(space.take_up_to(5, &template!["row", 20i64, ?[u8]]).unwrap(), []);
+        assert_eq!(space.count(&wanted).unwrap(), 32);
+        // What nobody takes in goes back, each to its place.
+        let begun = space.begin().take_up_to(3, &wanted, 0).unwrap();
+        let seen = begun.peek(Duration::from_secs(60)).expect("it is answered").unwrap();
+        assert!(matches!(seen, Outcome::Collected(page) if page.tuples == rows[7..10]));
+        drop(begun);
+        let rest: Vec<Tuple> = rows[7..20].iter().chain(&rows[21..]).cloned().collect();
+        assert_eq!(space.take_up_to(usize::MAX, &wanted).unwrap(), rest);
+        assert_eq!(space.take_up_to(usize::MAX, &wanted).unwrap(), []);
+    });
+}
+
+/// More than one answer carries, and more than one turn looks at before it finds the first.
+#[test]
+fn all_are_taken_by_asking_until_there_is_none() {
+    everywhere(|client| {
+        let space = client();
+        space.out_many(&rows(3000), None).unwrap();
+        let wanted = template!["row", ?i64, ?[u8]];
+        let mut numbers = Vec::new();
+        loop {
+            let taken = space.take_up_to(10_000, &wanted).unwrap();
+            if taken.is_empty() {
+                break;
+            }
+            assert!(taken.len() <= 1024, "{}", taken.len());
+            numbers.extend(taken.into_iter().map(|row| i64::try_from(row[1].clone()).unwrap()));
+        }
+        assert!(numbers.iter().copied().eq(0..3000), "{} rows", numbers.len());
+        // By a field of which there is no index so far.
+        let others: Vec<Tuple> = (0..3000i64).map(|number| tuple!["other", 0i64, number]).collect();
+        space.out_many(&others, None).unwrap();
+        assert_eq!(space.take_up_to(2, &template!["other", ?i64, 2999i64]).unwrap(), others[2999..]);
+        assert_eq!(space.take_up_to(2, &template!["other", ?i64, 2999i64]).unwrap(), []);
+        assert_eq!(space.collect(&template!["other", ?i64, ?i64]).unwrap().len(), 2999);
+    });
+}
+
+#[test]
 fn all_go_into_another_space_at_one_instant_or_none() {
     everywhere(|client| {
         let space = client();

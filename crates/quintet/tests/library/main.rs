@@ -15,6 +15,7 @@ mod links;
 mod liveness;
 mod logged;
 mod managers;
+mod managers_usage;
 mod named_spaces;
 mod packing;
 mod placements;

@@ -1,5 +1,7 @@
 //! What is printed of the experiment.
 
+use super::explanation::machines_in_words;
+
 /// A figure, and by what share one packet was faster in it, over all its times.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Published {
@@ -13,6 +15,22 @@ pub struct Published {
     pub across: Across,
     /// By how much less time one packet took, in percent of that with two.
     pub decrease_percent: f64,
+}
+
+impl Published {
+    /// What it shows, in words.
+    pub(super) fn title(&self) -> String {
+        format!("Figure {}: {}, {}", self.figure, self.program, machines_in_words(self.machines))
+    }
+
+    /// What there is to say of its machines.
+    pub(super) fn note(&self) -> Option<&'static str> {
+        // Section 5.2: only the eval manager is on the other workstation, and has nothing to do.
+        let is_alone = (self.program, self.machines) == ("jblock", 2);
+        is_alone.then_some(
+            "Nothing is on the second machine, as in the paper: jblock starts no processes, and the manager and the program are on the first.",
+        )
+    }
 }
 
 /// What is varied in a figure.

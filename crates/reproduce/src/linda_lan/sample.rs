@@ -16,6 +16,14 @@ impl Packets {
     /// Both, in the order of a turn: the paper runs two packets first, then one.
     pub const BOTH: [Packets; 2] = [Packets::Two, Packets::One];
 
+    /// As a line of a figure is called.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Packets::One => "one packet",
+            Packets::Two => "two packets",
+        }
+    }
+
     /// How many there are of a message.
     #[must_use]
     pub const fn count(self) -> u8 {

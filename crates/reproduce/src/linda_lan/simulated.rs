@@ -24,4 +24,4 @@ mod study;
 pub use crate::parameter::{Origin, Parameter};
 pub use machines::{Experiment, Outcome, simulate};
 pub use parameters::PARAMETERS;
-pub use study::{KernelRow, Simulated, Sweep};
+pub use study::{KernelRow, Simulated, SimulatedFigure, Sweep};

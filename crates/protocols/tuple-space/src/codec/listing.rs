@@ -276,6 +276,25 @@ impl Decode<'_> for Subject {
     }
 }
 
+/// The byte of a place in which it is written which manager it is of.
+pub(crate) const MANAGER_BYTE: usize = 7;
+
+impl Cursor {
+    /// Where the listing of what a manager has begins; they are counted from 0.
+    #[must_use]
+    pub fn of_manager(number: u8) -> Cursor {
+        let mut place = [0; 8];
+        place[MANAGER_BYTE] = number;
+        Cursor { part: 0, place: u64::from_le_bytes(place) }
+    }
+
+    /// The manager whose page begins here, if the space has several; else 0.
+    #[must_use]
+    pub fn manager(self) -> u8 {
+        self.place.to_le_bytes()[MANAGER_BYTE]
+    }
+}
+
 impl Encode for Cursor {
     fn encode(&self, sink: &mut impl Sink) {
         sink.u8(self.part);

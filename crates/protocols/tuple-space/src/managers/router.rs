@@ -17,7 +17,7 @@ mod target;
 
 use super::{Placement, gone};
 use crate::codec::{
-    self, ACK, CANCEL, COLLECTED, ERROR, LISTED, MOVED, READ, RENEW, RETURN, Refusal, Route, SELECTED,
+    self, ACK, CANCEL, COLLECTED, ERROR, LIST, LISTED, MOVED, READ, RENEW, RETURN, Refusal, Route, SELECTED,
     STATUS, TUPLE,
 };
 use merge::Merge;
@@ -422,7 +422,8 @@ impl Router {
         }
         let rewritten = match frame.kind {
             TUPLE if kind == READ => target::name_witness(&frame, manager),
-            LISTED => target::name_cursor(&frame, manager, self.managers.len()),
+            // Of a named space the first manager has all.
+            LISTED if kind == LIST => target::name_cursor(&frame, manager, self.managers.len()),
             _ => None,
         };
         let body = rewritten.as_deref().unwrap_or(frame.body);

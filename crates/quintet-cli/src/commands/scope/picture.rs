@@ -1,14 +1,14 @@
 //! What one look at a space finds.
 
 use super::class::{Class, title};
-use crate::activity::{Activity, Names, tuple};
+use crate::activity::{Activity, Names, leased_tuples, tuple};
 use quintet::{
     Address, Code, Error, Glimpse, HotKey, ListedTuple, Partition, Signature, Space, Type, WaitingRequest,
 };
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// Rows that are read of those who wait, and of leases: beyond them, the counts of partitions say how many there are.
+/// Rows that are read of those who wait, as of leases: beyond them, the counts of partitions say how many there are.
 const MOST_READ: usize = 10_000;
 /// Of each field of what is waited for, and of what is leased, so many bytes.
 const FIELD_BYTES: u32 = 40;
@@ -92,7 +92,7 @@ impl Picture {
         let activity = Activity::read(space)?;
         let waiting =
             space.waiting().field_bytes(FIELD_BYTES).take(MOST_READ).collect::<Result<Vec<_>, _>>()?;
-        let leased = leased(space)?;
+        let leased = leased_tuples(space, None, FIELD_BYTES)?;
         let mut rows: Vec<Row> = partitions
             .iter()
             .map(|partition| {
@@ -187,12 +187,6 @@ fn leak(partition: &Partition, others: Option<&Partition>, leased: u64, after: D
     let since = partition.since_delivery.map_or(filled, |since| filled.min(since.into()));
     let was_asked = partition.asked > 0 || others.is_some_and(|others| others.asked > 0);
     (tuples > 0 && since >= after).then_some(Leak { tuples, was_asked, since })
-}
-
-/// The tuples under leases: they come before those that nobody has.
-fn leased(space: &Space) -> Result<Vec<ListedTuple>, Error> {
-    let rows = space.list(None).field_bytes(FIELD_BYTES).take(MOST_READ);
-    rows.take_while(|row| row.as_ref().map_or(true, |row| row.lease.is_some())).collect()
 }
 
 fn waits(waiting: &[WaitingRequest], activity: &Activity) -> Vec<Waits> {

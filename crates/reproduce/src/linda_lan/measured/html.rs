@@ -21,7 +21,8 @@ impl Measured {
         }
         page.push_str("</ul>\n");
         for figure in self.figures() {
-            let _ = writeln!(page, "<h2>{}</h2>\n<p>{}</p>", figure.title(), figure.compared());
+            let _ = writeln!(page, "<h2>{}</h2>\n<p>{}</p>", figure.published.title(), figure.compared());
+            page.extend(figure.published.note().map(|note| format!("<p>{note}</p>\n")));
             page.push_str(&draw_figure(&figure, draw));
             for line in figure.curves.iter().filter_map(Curve::line_in_words) {
                 let _ = writeln!(page, "<p>{line}</p>");
@@ -68,7 +69,7 @@ fn draw_figure(figure: &Figure, draw: Drawing<'_>) -> String {
         let ends = [0.0, *last].map(|at| (at, line.at(at) * 1e3, 0.0));
         lines.push((format!("{}, line", curve.name()), ends.into()));
     }
-    draw(&figure.title(), figure.published.across.name(), "milliseconds", &lines)
+    draw(&figure.published.title(), figure.published.across.name(), "milliseconds", &lines)
 }
 
 #[cfg(test)]
@@ -84,6 +85,7 @@ mod tests {
         let page = measured().html(&draw);
         assert_eq!(page.matches("<svg>").count(), 6);
         assert!(page.contains("Figure 5.5: jblock, one machine: 4 lines"), "{page}");
+        assert_eq!(page.matches("<p>Nothing is on the second machine").count(), 1);
         assert!(page.starts_with("<!doctype html>") && page.trim_end().ends_with("</html>"));
         assert!(!page.contains("http") && !page.contains("NaN"));
     }

@@ -1,6 +1,5 @@
 //! For a terminal.
 
-use super::super::explanation::machines_in_words;
 use super::{Curve, Figure, Measured};
 use core::fmt;
 
@@ -31,13 +30,6 @@ impl Measured {
 }
 
 impl Figure {
-    /// What it shows, in words.
-    pub(super) fn title(&self) -> String {
-        let published = &self.published;
-        let (program, place) = (published.program, machines_in_words(published.machines));
-        format!("Figure {}: {program}, {place}", published.figure)
-    }
-
     /// Ours beside the printed one, as a sentence.
     pub(super) fn compared(&self) -> String {
         let (ours, processor) = (&self.decrease_percent, &self.processor_percent);
@@ -64,7 +56,7 @@ fn less(percent: f64) -> String {
 impl Curve {
     /// Its name.
     pub(super) fn name(&self) -> &'static str {
-        if self.packets.count() == 1 { "one packet" } else { "two packets" }
+        self.packets.name()
     }
 
     /// The line through its times, as a sentence.
@@ -81,7 +73,8 @@ impl Curve {
 }
 
 fn write_figure(f: &mut fmt::Formatter<'_>, figure: &Figure) -> fmt::Result {
-    writeln!(f, "{}: {}", figure.title(), figure.compared())?;
+    writeln!(f, "{}: {}", figure.published.title(), figure.compared())?;
+    figure.published.note().iter().try_for_each(|note| writeln!(f, "  {note}"))?;
     writeln!(f, "  {:>22} {:>14} {:>14}", figure.published.across.name(), "two [ms]", "one [ms]")?;
     let [two, one] = &figure.curves[..] else { return Ok(()) };
     for ((at, two), (_, one)) in two.points.iter().zip(&one.points) {
@@ -102,6 +95,7 @@ mod tests {
     fn each_figure_stands_beside_what_is_printed() {
         let text = measured().to_string();
         assert!(text.contains("Figure 5.1: jmatrix, one machine: one packet takes 25.0% less (quartiles 25.0 to 25.0, 3 turns), and of the processors' time 50.0% less (50.0 to 50.0); printed: 25% less"), "{text}");
+        assert_eq!(text.matches("Nothing is on the second machine").count(), 1, "that of figure 5.6: {text}");
         assert!(text.contains("one packet: 1.0 us and 1.000 ns a byte"), "{text}");
         assert!(text.contains("2 processors, whose load was 0.50 before and 1.50 after"), "{text}");
     }

@@ -7,7 +7,7 @@ use super::parameters::{
 };
 use super::programs::{Part, Process};
 use crate::linda_lan::{Packets, Subject};
-use quintet_contract::{Bytes, NodeId, OwnedFrame, Span, Token};
+use quintet_contract::{Bytes, NodeId, OwnedFrame, Span, Time, Token};
 use quintet_simulate::device::{Ethernet, EthernetParameters, Station};
 use quintet_simulate::{
     Costs, DeviceId, Distribution, FrameCosts, Hosted, LinkModel, Picos, ProcessorId, ProcessorModel,
@@ -58,10 +58,12 @@ impl Experiment {
 }
 
 /// What a run gives.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Outcome {
     /// As the program's own timer measures it.
     pub seconds: f64,
+    /// Of jblock: of each block.
+    pub blocks: Vec<f64>,
     /// How busy each machine's processor was meanwhile, 0 to 1.
     pub busy: [f64; 2],
     /// Sums up the run.
@@ -242,11 +244,15 @@ impl Machines {
             |run: &Simulation| run.get::<Process>(at(MASTER)).and_then(|master| master.ended).is_some();
         assert!(self.run.run_until(LIMIT, ended), "{:?} does not come to its end", self.experiment);
         let master = self.run.get::<Process>(at(MASTER)).expect("it was placed");
-        let took = master.ended.zip(master.began).map(|(ended, began)| ended.0 - began.0);
+        let began = master.began.expect("it has begun");
+        let seconds = |from: Time, to: Time| (to.0 - from.0) as f64 / 1e9;
+        let took = master.ended.map_or(0.0, |ended| seconds(began, ended));
+        let starts = std::iter::once(&began).chain(&master.moved);
+        let blocks = starts.zip(&master.moved).map(|(from, to)| seconds(*from, *to)).collect();
         let mut busy = [0.0; 2];
         for (busy, processor) in busy.iter_mut().zip(&self.processors) {
             *busy = self.run.processor_statistics(*processor).utilisation;
         }
-        Outcome { seconds: took.unwrap_or_default() as f64 / 1e9, busy, digest: self.run.digest() }
+        Outcome { seconds: took, blocks, busy, digest: self.run.digest() }
     }
 }

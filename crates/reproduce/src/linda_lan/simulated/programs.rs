@@ -14,6 +14,8 @@ pub(super) struct Process {
     /// When it began and ended.
     pub(super) began: Option<Time>,
     pub(super) ended: Option<Time>,
+    /// When each block had come back.
+    pub(super) moved: Vec<Time>,
 }
 
 /// What it does.
@@ -29,7 +31,7 @@ pub(super) enum Part {
 
 impl Process {
     pub(super) fn new(mail: Mail, here: NodeId, way: Way, part: Part) -> Process {
-        Process { mail, here, way, part, began: None, ended: None }
+        Process { mail, here, way, part, began: None, ended: None, moved: Vec::new() }
     }
 
     fn ask(&self, what: What, class: Class, fields: usize, out: &mut dyn Outbox) {
@@ -89,6 +91,7 @@ impl Process {
             }
             Part::Blocks { at, count, step } => {
                 *at += 1;
+                self.moved.push(now);
                 let (next, step) = (*at, *step);
                 if next > *count {
                     self.ended = Some(now);

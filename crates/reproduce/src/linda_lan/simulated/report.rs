@@ -1,9 +1,9 @@
 //! All experiments as text, page and objects.
 
 use super::parameters::PARAMETERS;
-use super::study::{CONNECTIONS_US, KernelRow, Simulated, Sweep};
+use super::study::{CONNECTIONS_US, KernelRow, Simulated, SimulatedFigure, Sweep};
 use crate::linda_lan::explanation::machines_in_words as place;
-use crate::linda_lan::{Drawing, DrawnLine};
+use crate::linda_lan::{Drawing, DrawnLine, Published};
 use crate::page;
 use crate::parameter::{Parameter, table};
 use core::fmt;
@@ -43,10 +43,11 @@ impl Simulated {
         self.sweeps.iter().map(Sweep::sentence).chain(pairs.map(crossing)).collect()
     }
 
-    /// One object a cell and one that sums them up, as of every study; then one each parameter, sweep and row of L-Kernels, and one with the findings.
+    /// One object a cell and one that sums them up, as of every study; then one each parameter, figure, sweep and row of L-Kernels, and one with the findings.
     #[must_use]
     pub fn objects(&self) -> Vec<Value> {
         let parameters = PARAMETERS.iter().map(Parameter::object);
+        let figures = self.figures.iter().map(SimulatedFigure::object);
         let sweeps = self.sweeps.iter().map(|sweep| {
             let points = sweep.points.iter().map(|(workers, seconds)| json!([workers, seconds]));
             json!({"sweep": "workers", "machines": sweep.machines, "points": points.collect::<Vec<Value>>()})
@@ -58,7 +59,7 @@ impl Simulated {
         });
         let mut objects = self.report.objects();
         let sum = objects.pop();
-        objects.extend(parameters.chain(sweeps).chain(kernels));
+        objects.extend(parameters.chain(figures).chain(sweeps).chain(kernels));
         objects.extend(sum.map(|mut sum| {
             sum["findings"] = json!(self.findings());
             sum
@@ -78,6 +79,7 @@ impl Simulated {
         }
         all.push_str("</ul>\n");
         all.push_str(&table(&PARAMETERS));
+        self.figures.iter().for_each(|figure| all.push_str(&figure.html(draw)));
         let lines: Vec<_> = self.sweeps.iter().map(line_of_sweep).collect();
         all.push_str(&draw("jmatrix, dimension 10, one packet", "workers", "seconds", &lines));
         for machines in [1, 2] {
@@ -87,6 +89,33 @@ impl Simulated {
             all.push_str(&draw(&title, "processes that multiply", "seconds", &lines));
         }
         all + page::END
+    }
+}
+
+impl SimulatedFigure {
+    fn object(&self) -> Value {
+        let [two, one] = self.curves.each_ref().map(|(_, points)| json!(points));
+        let Published { figure, program, machines, across, decrease_percent } = self.published;
+        json!({
+            "figure": figure, "program": program, "machines": machines, "across": across.name(), "published_percent": decrease_percent,
+            "percent": self.decrease_percent, "one": one, "two": two,
+        })
+    }
+
+    fn html(&self, draw: Drawing<'_>) -> String {
+        let published = &self.published;
+        let mut part = format!(
+            "<h2>{}</h2>\n<p>one packet takes {:.1}% less; printed: {:.0}% less</p>\n",
+            published.title(),
+            self.decrease_percent,
+            published.decrease_percent
+        );
+        part.extend(published.note().map(|note| format!("<p>{note}</p>\n")));
+        let lines = self.curves.each_ref().map(|(packets, points)| {
+            let points = points.iter().map(|(at, seconds)| (*at, *seconds, 0.0));
+            (packets.name().to_owned(), points.collect())
+        });
+        part + &draw(&published.title(), published.across.name(), "seconds", &lines) + "\n"
     }
 }
 

@@ -9,7 +9,11 @@ use crate::linda_lan::{Packets, Subject};
 use crate::report::Report;
 
 /// Blocks that stand for the paper's 10,000: as long on average, and in a hundredth of the number.
-const BLOCKS: Subject = Subject::Jblock { blocks: 100, step: 3_200 };
+const BLOCKS: u32 = 100;
+/// By which each is longer, in bytes.
+const STEP: u32 = 3_200;
+/// As many of them are drawn.
+const SHOWN: usize = 20;
 /// With each dimension.
 const WORKERS: u32 = 5;
 /// With each number of workers.
@@ -56,11 +60,24 @@ pub struct KernelRow {
     pub direct: f64,
 }
 
+/// The times of one program at several places, with two packets and with one.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SimulatedFigure {
+    /// What is printed of it.
+    pub published: Published,
+    /// What lies across, and seconds: with two packets, and with one.
+    pub curves: [(Packets, Vec<(f64, f64)>); 2],
+    /// By how much less time one packet takes over all places, in percent.
+    pub decrease_percent: f64,
+}
+
 /// All of it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Simulated {
     /// What is printed, cell by cell.
     pub report: Report,
+    /// The paper's figures, in its order.
+    pub figures: Vec<SimulatedFigure>,
     /// Workers until more are slower.
     pub sweeps: Vec<Sweep>,
     /// L-Kernels or not.
@@ -74,12 +91,14 @@ impl Simulated {
         let mut study = Study { seeds: seeds.max(1), digest: 0 };
         let mut report = Report::new("linda-lan", seeds);
         report.cells = study.times();
-        report.cells.extend(PUBLISHED.iter().map(|published| study.share(published)));
+        let figures: Vec<SimulatedFigure> =
+            PUBLISHED.iter().map(|published| study.figure(published)).collect();
+        report.cells.extend(figures.iter().map(share));
         let sweeps = [1, 2].map(|machines| study.sweep(machines)).into();
         let pairs = [1, 2].into_iter().flat_map(|machines| CONNECTIONS_US.map(|cost| (machines, cost)));
         let kernels = pairs.flat_map(|(machines, cost)| study.kernels(machines, cost)).collect();
         report.digest = study.digest;
-        Simulated { report, sweeps, kernels }
+        Simulated { report, figures, sweeps, kernels }
     }
 
     /// From how many processes on L-Kernels are faster on so many machines, if a connection costs so much; none if they are with no number that was
@@ -101,13 +120,21 @@ struct Study {
 
 impl Study {
     fn seconds(&mut self, experiment: Experiment) -> f64 {
-        let mut sum = 0.0;
+        self.means(experiment).0
+    }
+
+    /// The seconds of a run, and of each of its blocks.
+    fn means(&mut self, experiment: Experiment) -> (f64, Vec<f64>) {
+        let (mut sum, mut blocks) = (0.0, Vec::new());
         for seed in 0..self.seeds {
-            let Outcome { seconds, digest, .. } = simulate(&experiment, seed);
+            let Outcome { seconds, blocks: of_run, digest, .. } = simulate(&experiment, seed);
             sum += seconds;
+            blocks.resize(of_run.len(), 0.0);
+            blocks.iter_mut().zip(of_run).for_each(|(sum, seconds)| *sum += seconds);
             self.digest = self.digest.rotate_left(5) ^ digest;
         }
-        sum / self.seeds as f64
+        let seeds = self.seeds as f64;
+        (sum / seeds, blocks.into_iter().map(|sum| sum / seeds).collect())
     }
 
     fn of(&mut self, subject: Subject, machines: u8, packets: Packets) -> f64 {
@@ -136,41 +163,42 @@ impl Study {
         printed.map(cell).into()
     }
 
-    fn share(&mut self, published: &Published) -> Cell {
-        let subjects: Vec<Subject> = match published.across {
-            Across::Dimension => {
-                (1..=5).map(|tens| Subject::Jmatrix { dimension: 10 * tens, workers: WORKERS }).collect()
-            }
-            Across::Workers => {
-                (1..=5).map(|workers| Subject::Jmatrix { dimension: DIMENSION, workers }).collect()
-            }
-            Across::Bytes => vec![BLOCKS],
+    fn figure(&mut self, published: &Published) -> SimulatedFigure {
+        let mut curve = |packets| match published.across {
+            Across::Bytes => self.blocks(published.machines, packets),
+            across => self.runs(across, published.machines, packets),
         };
-        let [two, one] = Packets::BOTH.map(|packets| {
-            subjects.iter().map(|subject| self.of(*subject, published.machines, packets)).sum::<f64>()
-        });
-        let is_fitted = published.machines == 1 && published.across != Across::Workers;
-        let role = if is_fitted { Role::Fitted } else { Role::Predicted };
-        Cell {
-            table: published.figure,
-            row: format!(
-                "{}, {}, by {}",
-                published.program,
-                machines_in_words(published.machines),
-                published.across.name()
-            ),
-            column: Column::Share("percent less with one packet"),
-            published: published.decrease_percent,
-            ours: Some(100.0 * (1.0 - one / two)),
-            naive: (role == Role::Predicted).then_some(if published.program == "jblock" {
-                11.0
-            } else {
-                25.0
-            }),
-            role,
-            set_aside: None,
-            miss: None,
+        let [(two, two_seconds), (one, one_seconds)] = Packets::BOTH.map(&mut curve);
+        SimulatedFigure {
+            published: *published,
+            curves: [(Packets::Two, two), (Packets::One, one)],
+            decrease_percent: 100.0 * (1.0 - one_seconds / two_seconds),
         }
+    }
+
+    /// Across and seconds of jmatrix, and the seconds of all runs.
+    fn runs(&mut self, across: Across, machines: u8, packets: Packets) -> (Vec<(f64, f64)>, f64) {
+        let subject = |number: u32| match across {
+            Across::Workers => (number, Subject::Jmatrix { dimension: DIMENSION, workers: number }),
+            _ => (10 * number, Subject::Jmatrix { dimension: 10 * number, workers: WORKERS }),
+        };
+        let points: Vec<(f64, f64)> = (1..=5)
+            .map(subject)
+            .map(|(at, subject)| (f64::from(at), self.of(subject, machines, packets)))
+            .collect();
+        let sum = points.iter().map(|(_, seconds)| seconds).sum();
+        (points, sum)
+    }
+
+    /// Bytes and seconds of some blocks, and the seconds of all.
+    fn blocks(&mut self, machines: u8, packets: Packets) -> (Vec<(f64, f64)>, f64) {
+        let experiment =
+            Experiment::of_paper(Subject::Jblock { blocks: BLOCKS, step: STEP }, machines, packets);
+        let (seconds, blocks) = self.means(experiment);
+        let sizes = (1..=BLOCKS).map(|block| f64::from(block * STEP));
+        let every = blocks.len() / SHOWN;
+        let points = sizes.zip(blocks).skip(every - 1).step_by(every).collect();
+        (points, seconds)
     }
 
     fn sweep(&mut self, machines: u8) -> Sweep {
@@ -188,5 +216,29 @@ impl Study {
             KernelRow { machines, connection_us, processes, kernels: time(true), direct: time(false) }
         };
         PROCESSES.map(row).into()
+    }
+}
+
+/// A figure's cell.
+fn share(figure: &SimulatedFigure) -> Cell {
+    let published = &figure.published;
+    let is_fitted = published.machines == 1 && published.across != Across::Workers;
+    let role = if is_fitted { Role::Fitted } else { Role::Predicted };
+    let copied = if published.program == "jblock" { 11.0 } else { 25.0 };
+    Cell {
+        table: published.figure,
+        row: format!(
+            "{}, {}, by {}",
+            published.program,
+            machines_in_words(published.machines),
+            published.across.name()
+        ),
+        column: Column::Share("percent less with one packet"),
+        published: published.decrease_percent,
+        ours: Some(figure.decrease_percent),
+        naive: (role == Role::Predicted).then_some(copied),
+        role,
+        set_aside: None,
+        miss: None,
     }
 }

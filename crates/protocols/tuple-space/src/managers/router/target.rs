@@ -5,8 +5,8 @@ use super::merge::{Merge, Sum};
 use super::parts::Several;
 use crate::Signature;
 use crate::codec::{
-    ACK, COMMIT, CollectInto, FURTHER, Further, FurtherOperation, LeaseId, NamedFront, OUT, Put, ROUTE,
-    RequestView, Route, SpaceNumber, State, TAKE, Uses, View, Witness, encode_uses,
+    ACK, COMMIT, CollectInto, FURTHER, Further, FurtherOperation, LeaseId, MANAGER_BYTE, NamedFront, OUT,
+    Put, ROUTE, RequestView, Route, SpaceNumber, State, TAKE, Uses, View, Witness, encode_uses,
 };
 use crate::managers::{Home, Placement};
 use quintet_contract::{Frame, Kind, OwnedFrame};
@@ -27,8 +27,6 @@ pub(super) enum Target {
     Refused(Code, String),
 }
 
-/// The byte of a place, or of the place in a cursor, in which a router writes which manager it is of.
-const MANAGER_BYTE: usize = 7;
 /// Where the place of a witness lies in an answer: behind its age and a zero.
 const WITNESS_PLACE: usize = 8 + 4;
 /// Where the place of a cursor lies in a request, and in an answer.

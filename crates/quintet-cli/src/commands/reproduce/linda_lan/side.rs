@@ -4,8 +4,8 @@ use super::usage;
 use crate::connection::refused;
 use clap::{Args, Subcommand};
 use quintet::{
-    Array, ArrayOf, Bytes, Code, ConnectConfig, Error, Kernel, KernelConfig, Lab, LinkAddress, LinkConfig,
-    Packets, ServeConfig, Server, Space, Tuple, Value, template, tuple,
+    Array, ArrayOf, Bytes, Code, ConnectConfig, ElementType, Error, Kernel, KernelConfig, Lab, LinkAddress,
+    LinkConfig, Packets, ServeConfig, Server, Space, Tuple, Value, template, tuple,
 };
 use serde_json::{Value as Json, json};
 use std::io::{BufRead, Write, stdin, stdout};
@@ -225,11 +225,13 @@ fn move_blocks(space: &Space, (blocks, step): (usize, usize), begin: Begin<'_>) 
     for at in 1..=blocks {
         let size = at * step;
         let began = Instant::now();
-        space.out(tuple![BLOCK, Value::Binary(block.slice(..size))])?;
-        let found = space.take(&template![BLOCK, ?[u8]])?;
+        // What C-Linda makes of `char oblock[]`.
+        let put = Array::new(ElementType::I8, [size as u64], block.slice(..size));
+        space.out(tuple![BLOCK, put.map_err(|error| Error::new(Code::Malformed, error.to_string()))?])?;
+        let found = space.take(&template![BLOCK, ?ArrayOf<i8, 1>])?;
         nanoseconds.push(began.elapsed().as_nanos() as u64);
         match found.values() {
-            [_, Value::Binary(bytes)] if bytes.len() == size => {}
+            [_, Value::Array(array)] if array.data().len() == size => {}
             _ => return Err(Error::new(Code::Malformed, "a block came back otherwise than it was put")),
         }
     }

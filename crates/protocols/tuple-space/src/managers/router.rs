@@ -422,7 +422,9 @@ impl Router {
         }
         let rewritten = match frame.kind {
             TUPLE if kind == READ => target::name_witness(&frame, manager),
-            LISTED => target::name_cursor(&frame, manager, self.managers.len()),
+            LISTED if target::is_of_all(&open.item.frame) => {
+                target::name_cursor(&frame, manager, self.managers.len())
+            }
             _ => None,
         };
         let body = rewritten.as_deref().unwrap_or(frame.body);

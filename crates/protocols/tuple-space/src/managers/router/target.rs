@@ -51,6 +51,11 @@ pub(super) fn puts(request: &OwnedFrame) -> bool {
     }
 }
 
+/// Whether a request is of the space that all managers have, and not of a named one, which is at the first.
+pub(super) fn is_of_all(request: &OwnedFrame) -> bool {
+    NamedFront::unwrap(request.kind, &request.body).0 == SpaceNumber::UNNAMED
+}
+
 /// Whether a take is a plain one, or a page that is taken, which may be undone by its token.
 pub(super) fn is_plain(take: &OwnedFrame) -> bool {
     let (_, kind, body) = NamedFront::unwrap(take.kind, &take.body);

@@ -54,6 +54,11 @@ static void say_selected(quintet_status status, size_t which, quintet_tuple *tup
     quintet_tuple_free(tuple);
 }
 
+static void say_count(quintet_status status, uint64_t count) {
+    if (status != QUINTET_OK) say_error(status);
+    else printf("%lu count %llu\n", step, (unsigned long long)count);
+}
+
 static void say_status(quintet_space *space) {
     quintet_state state;
     quintet_status status = quintet_space_status(space, &state);

@@ -112,7 +112,7 @@ static void call(quintet_space *space, const char *verb) {
     quintet_status status = QUINTET_OK;
     quintet_tuple *found = NULL;
     quintet_lease *lease;
-    uint64_t number;
+    uint64_t number = 0;
     size_t count = read_tuples(tuples, &status), which = 0;
     const quintet_tuple *const *all = (const quintet_tuple *const *)tuples;
     if (status != QUINTET_OK) {
@@ -158,8 +158,7 @@ static void call(quintet_space *space, const char *verb) {
         say_lease(status, lease, step);
     } else if (strcmp(verb, "count") == 0) {
         status = quintet_space_count(space, tuples[0], &number);
-        if (status != QUINTET_OK) say_error(status);
-        else printf("%lu count %llu\n", step, (unsigned long long)number);
+        say_count(status, number);
     } else if (strcmp(verb, "list") == 0) {
         list(space, count == 0 ? NULL : tuples[0]);
     } else if (strcmp(verb, "collect_all") == 0) {
@@ -325,6 +324,30 @@ static void kept_space(int client, const char *verb) {
     say_done(status, "done");
 }
 
+/* Of a collection into another space: its name, or none for that which has none, and the template. */
+static void collect_into(int client, quintet_space *space, bool takes) {
+    quintet_tuple *said[2];
+    quintet_space *named_one = NULL;
+    quintet_status status = QUINTET_OK;
+    const char *name;
+    size_t length;
+    uint64_t number = 0;
+    next_limit();
+    size_t count = read_tuples(said, &status);
+    if (status == QUINTET_OK && count == 2) {
+        if (quintet_tuple_get_string(said[0], 0, &name, &length) != QUINTET_OK) fail("no name of a space");
+        status = quintet_lab_open_space(lab_of(client), name, &named_one);
+    }
+    quintet_space *into = named_one != NULL ? named_one : spaces[client];
+    if (status == QUINTET_OK) {
+        const quintet_tuple *wanted = said[count - 1];
+        status = takes ? quintet_space_collect_into(space, into, wanted, &number) : quintet_space_copy_collect_into(space, into, wanted, &number);
+    }
+    say_count(status, number);
+    quintet_space_free(named_one);
+    free_tuples(said, count);
+}
+
 /* An operation of a group. */
 static void in_group(const char *verb) {
     quintet_group *group = steps[next_step()].group;
@@ -386,6 +409,8 @@ static void does(int client, const char *verb) {
         kept_space(client, verb);
     } else if (strcmp(verb, "create_space") == 0 || strcmp(verb, "use_space") == 0 || strcmp(verb, "remove_space") == 0) {
         named_space(client, verb);
+    } else if (strcmp(verb, "collect_into") == 0 || strcmp(verb, "copy_collect_into") == 0) {
+        collect_into(client, space, strcmp(verb, "collect_into") == 0);
     } else if (strcmp(verb, "begin") == 0) {
         begin(space, next_word());
     } else {

@@ -114,6 +114,8 @@ class Clients:
         if verb == "next":
             return await self.next(words[0], fields.limit(words[1]))
         tuples = [fields.read(word) for word in words[1:]]
+        if verb in ("collect_into", "copy_collect_into"):
+            return say(await getattr(space, verb)(await self.other(client, *tuples[:-1]), *tuples[-1]))
         return self.said(step, await self.call(step, space, verb, fields.limit(words[0]), tuples))
 
     async def open(self, client: str, address: str, *limits: str) -> str:
@@ -153,6 +155,11 @@ class Clients:
         elif name is not None:
             self.used[client] = await lab.space(name)
         return "done"
+
+    async def other(self, client: str, named: tuple[str] | None = None) -> aio.Space:
+        """By its name; without one that which has none."""
+        lab = self.labs[client]
+        return await lab.space(*named) if named else lab.space
 
     async def kept(self, client: str, verb: str, name: str, *words: str) -> str:
         """Of a space that machines of a cluster keep: its name; where it is created its policy; machines that may use it, or may no more."""

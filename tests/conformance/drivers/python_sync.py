@@ -73,7 +73,10 @@ class Clients:
             return self.watch(step, space, verb, *words)
         if verb == "next":
             return self.next(space, words[0], fields.limit(words[1]))
-        return self.said(step, self.call(space, verb, fields.limit(words[0]), [fields.read(word) for word in words[1:]]))
+        tuples = [fields.read(word) for word in words[1:]]
+        if verb in ("collect_into", "copy_collect_into"):
+            return say(getattr(space, verb)(self.other(client, *tuples[:-1]), *tuples[-1]))
+        return self.said(step, self.call(space, verb, fields.limit(words[0]), tuples))
 
     def open(self, client: str, address: str, *limits: str) -> str:
         if limits:
@@ -96,6 +99,11 @@ class Clients:
         elif name is not None:
             self.used[client] = lab.space(name)
         return "done"
+
+    def other(self, client: str, named: tuple[str] | None = None) -> quintet.Space:
+        """By its name; without one that which has none."""
+        lab = self.labs[client]
+        return lab.space(*named) if named else lab.space
 
     def kept(self, client: str, verb: str, name: str, *words: str) -> str:
         """Of a space that machines of a cluster keep: its name; where it is created its policy; machines that may use it, or may no more."""

@@ -109,7 +109,7 @@ pub enum Outcome {
 }
 
 /// Operations, and how many tuples or templates they have: at least, at most.
-const VERBS: [(&str, usize, usize); 41] = [
+const VERBS: [(&str, usize, usize); 43] = [
     ("out", 1, 1),
     ("out_for", 1, 1),
     ("out_many", 0, usize::MAX),
@@ -122,6 +122,8 @@ const VERBS: [(&str, usize, usize); 41] = [
     ("list", 0, 1),
     ("collect_all", 1, 1),
     ("copy_collect", 1, 1),
+    ("collect_into", 1, 2),
+    ("copy_collect_into", 1, 2),
     ("status", 0, 0),
     ("acknowledge", 0, usize::MAX),
     ("release", 0, 0),

@@ -140,6 +140,15 @@ impl Clients {
         self.used.get(client).cloned().unwrap_or_else(|| self.labs[client].space())
     }
 
+    /// Of a collection into another space: that one, by its name, or without one that which has none; and the template.
+    fn other_space(&self, client: &str, fields: &[&str]) -> Result<(Space, Template), Refusal> {
+        let lab = &self.labs[client];
+        Ok(match fields {
+            [name, wanted] => (lab.named_space(&texts(name)?[0])?, template(wanted)?),
+            _ => (lab.space(), template(fields[0])?),
+        })
+    }
+
     fn in_group(&mut self, verb: &str, of: &str, within: &str, token: &str) -> Said {
         let group = &self.groups[of];
         let tuple = match (verb, limit(within)) {
@@ -271,6 +280,14 @@ impl Clients {
             }
             ("collect_all", _) => said_all(&space.collect(&template(fields[0])?)?),
             ("copy_collect", _) => said_all(&space.copy_collect(&template(fields[0])?)?),
+            ("collect_into", _) => {
+                let (other, wanted) = self.other_space(client, fields)?;
+                format!("count {}", space.collect_into(&other, &wanted)?)
+            }
+            ("copy_collect_into", _) => {
+                let (other, wanted) = self.other_space(client, fields)?;
+                format!("count {}", space.copy_collect_into(&other, &wanted)?)
+            }
             ("status", _) => said_status(&space.status()?),
             ("declare_key", _) => {
                 let said = tuples(&fields[..1])?;

@@ -176,6 +176,24 @@ fn what_managers_tell_of_themselves_is_told_as_one() {
 }
 
 #[test]
+fn a_named_space_is_listed_to_its_end_by_the_manager_that_has_it() {
+    let mut network = network(1);
+    let named = network.create("named", crate::SpaceSettings::default());
+    let tuples = [tuple![1i64], tuple![2i64], tuple![3i64]];
+    network.call_in(0, named, &Request::Out { deadline: None, tuples: &tuples, expiries: &[] });
+    let mut page = |from| {
+        let size = crate::PageSize { rows: 2, field_bytes: 10 };
+        let list = Request::List { subject: crate::Subject::Tuples, from, size, template: None };
+        match network.call_in(0, named, &list) {
+            Some(Answer::Page(crate::Page { rows: crate::Rows::Tuples(rows), next })) => (rows.len(), next),
+            other => panic!("{other:?}"),
+        }
+    };
+    let (rows, next) = page(crate::Cursor::default());
+    assert_eq!((rows, page(next.expect("there are three"))), (2, (1, None)));
+}
+
+#[test]
 fn a_wait_that_is_asked_again_ends_when_it_would_have_ended() {
     let mut network = network(2);
     let template = template!["task", 99i64, ?i64];

@@ -171,6 +171,10 @@ impl Space {
         events: Vec<MovedTuple>,
     ) {
         let Some(elsewhere) = &self.elsewhere else { return };
+        // Of its own events some may have been given up since the others were told.
+        if let Some(own @ Some(_)) = arrival.kept.get_mut(&elsewhere.me) {
+            *own = self.events_kept_of(signature, key);
+        }
         if let Home::One(manager) = arrival.before.of_all(&signature.0, key) {
             arrival.kept.retain(|from, _| *from == manager);
         }

@@ -148,7 +148,7 @@ fn definition<'a>(source: &'a Source, name: &str) -> &'a str {
         let is_whole = !rest.starts_with(|letter: char| letter.is_alphanumeric() || letter == '_');
         is_whole.then_some(rest)
     };
-    directives.filter_map(body).last().unwrap_or_default()
+    directives.filter_map(body).next_back().unwrap_or_default()
 }
 
 /// Whether this is more than one value: several, a formal, or an array with a length.

@@ -77,6 +77,13 @@ pub struct Calibrated {
     pub latency: f64,
 }
 
+impl Default for Calibrated {
+    /// Shared memory, as a file of machines has it that says nothing of costs.
+    fn default() -> Calibrated {
+        Calibrated { link: Link::SharedMemory, costs: WorkCosts::default(), latency: 280e-9 }
+    }
+}
+
 /// A number that calibration looks for.
 #[derive(Clone, Copy)]
 enum Unknown {

@@ -2,10 +2,12 @@
 
 use crate::cluster::Cluster;
 use crate::costs::CYCLES;
+use crate::routing::Routing;
 use quintet_contract::{Address, Incarnation, NodeId, Protocol, Span};
 use quintet_simulate::device::{DeviceError, Station};
 use quintet_simulate::{Costs, DeviceId, FrameCosts, LinkModel, Picos, ProcessorId, Simulation};
 use quintet_stack::{self as stack, SERVER, SPACE_NODE, StackConfig};
+use quintet_tuple_space::{HotKeysConfig, ManagersConfig};
 use quintet_wire::registry::PORT_CALLERS;
 use std::any::Any;
 
@@ -38,8 +40,10 @@ pub(crate) struct Floor<'a> {
     /// By machine.
     cores: Vec<Vec<Core>>,
     pub(crate) network: Option<DeviceId>,
-    /// Where the space is.
-    space: Option<Place>,
+    /// Where the managers of the space are, the first one first; one where the space is not spread.
+    managers: Vec<Place>,
+    /// What the managers of a spread space and their clients need besides.
+    routing: Routing,
 }
 
 impl<'a> Floor<'a> {
@@ -61,7 +65,16 @@ impl<'a> Floor<'a> {
             cores.push((0..machine.cores).map(core).collect());
         }
         let largest = largest as u64;
-        Ok(Floor { simulation, cluster, seed, largest, cores, network, space: None })
+        Ok(Floor {
+            simulation,
+            cluster,
+            seed,
+            largest,
+            cores,
+            network,
+            managers: Vec::new(),
+            routing: Routing::NONE,
+        })
     }
 
     /// The core of a machine with the fewest processes.
@@ -78,8 +91,38 @@ impl<'a> Floor<'a> {
         self.simulation.place(SPACE_NODE, place.core);
         self.simulation.add(SERVER, stack::served(&StackConfig::of_server(CLUSTER, LIFE, self.seed)));
         self.simulation.set_costs(SERVER, self.cluster.costs.of_the_space());
-        self.space = Some(place);
+        self.managers = vec![place];
         place
+    }
+
+    /// Puts the managers of a spread space on a machine, as threads of one process, two at least. Their clients are on the same machine.
+    pub(crate) fn add_managers(&mut self, machine: usize, number: u8) -> Vec<Place> {
+        self.routing = Routing::of(&self.cluster.costs);
+        self.managers = (0..number).map(|_| self.place(machine)).collect();
+        for me in 0..number {
+            let node = stack::manager_node(me);
+            let config = StackConfig {
+                managers: Some(self.one_of(number, me)),
+                ..StackConfig::of_server(CLUSTER, LIFE, self.seed)
+            };
+            self.simulation.place(node, self.managers[usize::from(me)].core);
+            self.simulation.add(relay(node), stack::served_manager(&config));
+            self.simulation.set_costs(relay(node), self.cluster.costs.of_the_space());
+            (0..me).for_each(|other| self.join_on_machine(stack::manager_node(other), node, Routing::NONE));
+        }
+        self.managers.clone()
+    }
+
+    fn one_of(&self, number: u8, me: u8) -> ManagersConfig {
+        ManagersConfig {
+            managers: stack::managers(number),
+            addresses: vec![String::new(); number.into()],
+            me,
+            seed: self.seed,
+            spread_after: ManagersConfig::SPREAD_AFTER,
+            hot_keys: HotKeysConfig::default(),
+            told: None,
+        }
     }
 
     /// Puts a program and its connection to the space on a machine: what a live process consists of. The program speaks to
@@ -92,11 +135,17 @@ impl<'a> Floor<'a> {
     ) -> Place {
         let place = self.place(machine);
         self.simulation.place(node, place.core);
-        let relay = relay(node);
         let config = StackConfig::of_client(CLUSTER, LIFE, self.seed);
-        self.simulation.add(relay, stack::client(node, &config));
+        match u8::try_from(self.managers.len()) {
+            Ok(managers @ 2..) => {
+                self.simulation.add(relay(node), stack::client_of_managers(node, managers, &config));
+            }
+            _ => self.simulation.add(relay(node), stack::client(node, &config)),
+        }
         self.add_side(program_at(node), program, place, self.cluster.costs.of_a_program());
-        self.join(place, relay);
+        for (manager, at) in (0..).zip(self.managers.clone()) {
+            self.join((stack::manager_node(manager), at), (node, place));
+        }
         place
     }
 
@@ -119,29 +168,33 @@ impl<'a> Floor<'a> {
         self.simulation.connect(a, b, direct);
     }
 
-    /// Joins a client with the space.
-    fn join(&mut self, place: Place, client: Address) {
-        let space = self.space.expect("the space is placed first");
+    /// Joins a client with a manager of the space.
+    fn join(&mut self, (manager, space): (NodeId, Place), (client, place): (NodeId, Place)) {
         match (&self.cluster.network, self.network) {
             (Some(network), Some(device)) if space.machine != place.machine => {
                 let station = |place: Place| Station(u16::try_from(place.machine).unwrap_or(u16::MAX));
-                self.simulation.connect_through(device, (SERVER, station(space)), (client, station(place)));
+                let ends = ((relay(manager), station(space)), (relay(client), station(place)));
+                self.simulation.connect_through(device, ends.0, ends.1);
                 let costs = self.cluster.costs.of_frames_between_machines(self.largest);
                 let receive = costs.receive + network.receiving * CYCLES;
-                self.simulation.set_frame_costs(SPACE_NODE, client.node, FrameCosts { receive, ..costs });
+                self.simulation.set_frame_costs(manager, client, FrameCosts { receive, ..costs });
             }
-            _ => {
-                let (link, latency) = (self.cluster.link, Span(self.cluster.link_latency.time().0));
-                self.simulation.connect(SERVER, client, link.model(latency));
-                let [there, back] = self.cluster.costs.of_frames(link, self.largest);
-                self.simulation.set_frame_costs_towards(client.node, SPACE_NODE, there);
-                self.simulation.set_frame_costs_towards(SPACE_NODE, client.node, back);
-            }
+            _ => self.join_on_machine(manager, client, self.routing),
         }
+    }
+
+    /// Joins a manager with who asks it, on the same machine.
+    fn join_on_machine(&mut self, manager: NodeId, asker: NodeId, routing: Routing) {
+        let (link, latency) = (self.cluster.link, Span(self.cluster.link_latency.time().0));
+        self.simulation.connect(relay(manager), relay(asker), link.model(latency));
+        let [there, back] = self.cluster.costs.of_frames(link, self.largest);
+        let [there, back] = routing.added_to(there, back);
+        self.simulation.set_frame_costs_towards(asker, manager, there);
+        self.simulation.set_frame_costs_towards(manager, asker, back);
     }
 }
 
-/// The sessions of a client's node, under its relay: what its program asks.
+/// The sessions of a node: a client's under its relay, which its program asks, or a manager's.
 pub(crate) fn relay(node: NodeId) -> Address {
     stack::sessions_of(node)
 }

@@ -32,6 +32,8 @@
 //! | `floor.rs` | where processes are, and how they are joined |
 //! | `program.rs` | master, worker and pairs as protocols |
 //! | `study.rs` | runs over seeds and numbers of workers |
+//! | `managers.rs`, `routing.rs` | pairs of clients whose space has several managers, and what routing costs |
+//! | `routed.rs` | a router and managers step by step, for the benchmark that measures that |
 //! | `calibrate.rs` | from measured pairs to costs |
 //! | `membership.rs` | what being a cluster costs its machines |
 //! | `file.rs`, `keys.rs`, `markdown.rs` | the two files, every key they have, and its documentation |
@@ -47,9 +49,12 @@ mod floor;
 mod job;
 pub mod keys;
 mod link;
+pub mod managers;
 mod markdown;
 pub mod membership;
 mod program;
+pub mod routed;
+mod routing;
 mod study;
 
 pub use cluster::{Cluster, Machine, Network};
@@ -59,5 +64,6 @@ pub use farm::{FarmError, FarmRun, run};
 pub use job::{Job, Kill, Places};
 pub use link::Link;
 pub use markdown::markdown;
-pub use program::{PairPlan, Redone};
+pub use program::{Keys, PairPlan, Redone};
+pub use routing::Routing;
 pub use study::{CONFIDENCE, Row, study, study_watched};

@@ -1,10 +1,13 @@
 //! The programs of a job as protocols: they ask the space as a live program does, and read its answers.
 
+mod client;
 mod compute;
 mod master;
 mod pairs;
 mod worker;
 
+pub use client::Keys;
+pub(crate) use client::{BYTES, Client};
 pub(crate) use compute::Compute;
 pub(crate) use master::Master;
 pub use pairs::PairPlan;

@@ -27,10 +27,7 @@ impl Row {
     /// The mean over the runs that have the value, and how far from it the true mean may lie; none if no run has it. The
     /// half width is infinite for one run, which says nothing of it.
     pub fn interval(&self, value: impl Fn(&FarmRun) -> Option<f64>) -> Option<Interval> {
-        let mut values = Replications::new();
-        self.runs.iter().filter_map(value).for_each(|value| values.add(value));
-        let alone = values.tally().mean().map(|mean| Interval { mean, half_width: f64::INFINITY });
-        values.interval(CONFIDENCE).ok().or(alone)
+        interval(self.runs.iter().filter_map(value))
     }
 
     /// Runs that were made, those that failed among them.
@@ -44,6 +41,14 @@ impl Row {
     pub fn unfinished(&self) -> usize {
         self.runs.iter().filter(|run| run.makespan.is_none()).count()
     }
+}
+
+/// The mean of these values, and how far from it the true mean may lie: infinite for one value; none for none.
+pub(crate) fn interval(of: impl Iterator<Item = f64>) -> Option<Interval> {
+    let mut values = Replications::new();
+    of.for_each(|value| values.add(value));
+    let alone = values.tally().mean().map(|mean| Interval { mean, half_width: f64::INFINITY });
+    values.interval(CONFIDENCE).ok().or(alone)
 }
 
 /// Runs a job with each number of workers, once a seed. The results are the same however many threads run. A run that fails is part

@@ -9,6 +9,7 @@
 //! | `space/updates.rs` | tuples that are read and changed at one instant; one that many read |
 //! | `space/recovery.rs` | how long a log takes to be read back |
 //! | `space/managers.rs` | the pairs of four clients where several managers share a space |
+//! | `space/routing.rs` | what a router and one of several managers need more |
 //! | `space/clients.rs` | the pairs of up to 64 clients at the same time |
 //! | `space/matching.rs` | the same among up to a million tuples |
 //! | `space/blocked.rs` | the same while up to ten thousand takers wait |
@@ -28,6 +29,7 @@ mod pipelined;
 mod python;
 mod recovery;
 mod replicated;
+mod routing;
 pub(super) mod served;
 mod updates;
 
@@ -53,6 +55,7 @@ pub(super) fn cases() -> Vec<Case> {
         updates::cases(),
         recovery::cases(),
         managers::cases(),
+        routing::cases(),
         python::cases(),
         c::cases(),
         matching::cases(),

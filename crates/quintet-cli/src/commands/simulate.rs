@@ -1,6 +1,7 @@
 //! `quintet simulate`: what modelled machines would do.
 
 mod cluster;
+mod managers;
 pub(crate) mod run;
 
 use clap::{Args, Subcommand};
@@ -21,6 +22,8 @@ enum What {
     Run(run::Arguments),
     /// A worker farm on the product's own tuple space, on machines that a file describes
     Cluster(cluster::Arguments),
+    /// A space over several managers, each with a core of its own: what more of them give
+    Managers(managers::Arguments),
 }
 
 impl Arguments {
@@ -29,6 +32,7 @@ impl Arguments {
         match &self.what {
             What::Run(arguments) => arguments.json,
             What::Cluster(arguments) => arguments.json,
+            What::Managers(arguments) => arguments.json,
         }
     }
 }
@@ -37,6 +41,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     match &arguments.what {
         What::Run(arguments) => run::run(arguments),
         What::Cluster(arguments) => cluster::run(arguments),
+        What::Managers(arguments) => managers::run(arguments),
     }
 }
 

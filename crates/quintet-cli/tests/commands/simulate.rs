@@ -1,4 +1,4 @@
-//! `simulate cluster`: the examples, and what is said of files that are wrong.
+//! `simulate cluster`: the examples, and what is said of files that are wrong; `simulate managers`.
 
 use crate::simulate_run::wait_until_handled;
 use crate::tool::{quintet, result, text};
@@ -103,4 +103,41 @@ fn an_interrupted_sweep_says_how_many_rows_were_finished() {
     kill_process(Pid::from_raw(child.id().cast_signed()).unwrap(), Signal::INT).unwrap();
     let (status, said) = result(child);
     assert!(status == 130 && said.contains("0 of 2 rows were finished"), "{status}: {said}");
+}
+
+#[test]
+fn managers_with_a_core_each_do_more_of_what_has_keys_and_not_of_what_has_none() {
+    let folder = TempDir::new().unwrap();
+    let plot = folder.join("managers.svg");
+    let words =
+        ["simulate", "managers", "--managers", "1,2", "--seeds", "1", "--json", "--plot", text(&plot)];
+    let (status, said) = result(quintet(words));
+    assert_eq!(status, 0, "{said}");
+    let objects: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let costs: Vec<&Value> = objects.iter().filter(|object| object["cost"].is_string()).collect();
+    assert!(costs.iter().all(|cost| cost["origin"] == "fitted" && cost["ns"].as_f64() > Some(0.0)), "{said}");
+    let pairs = |workload: &str, managers: u64| {
+        let mut rows = objects.iter();
+        let row =
+            rows.find(|row| row["workload"] == workload && row["managers"] == managers).expect(workload);
+        row["pairs_per_s"]["mean"].as_f64().unwrap()
+    };
+    assert!(pairs("by key", 2) > 1.3 * pairs("by key", 1), "{said}");
+    assert!(pairs("without a key", 2) < pairs("without a key", 1), "{said}");
+    let drawn = fs::read_to_string(&plot).unwrap();
+    assert!(drawn.contains("<svg") && drawn.contains("by key"), "{drawn}");
+}
+
+#[test]
+fn costs_of_managers_are_those_of_the_machines_that_are_named() {
+    let folder = TempDir::new().unwrap();
+    let machines = folder.join("machines.toml");
+    fs::write(&machines, "[machine.head]\ncores = 4\n[costs]\nsend = \"500 ns\"\n").unwrap();
+    let words =
+        ["simulate", "managers", text(&machines), "--managers", "2", "--clients", "2", "--seeds", "1"];
+    let (status, said) = result(quintet(words));
+    assert_eq!(status, 0, "{said}");
+    let sent = said.lines().find(|line| line.contains("frame sent")).expect("a cost");
+    assert!(sent.contains("500 ns") && sent.contains("given") && sent.contains("machines.toml"), "{said}");
+    assert!(!said.contains("+-"), "one run has no interval: {said}");
 }

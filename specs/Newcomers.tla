@@ -224,18 +224,22 @@ Returns(n) ==
 
 LastView == Len(views)
 
-(* A quorum of the last view decides on the next one, without those who have ended, and with some who ask. *)
-Decide(newcomers) ==
-    LET left == {n \in Nodes(LastView) : Stays(n, LastView)}
+(* Whether node n's last process asks to be let in, or has asked and ended since. *)
+Asks(n) == life[n] > 0 /\ \A v \in 1..LastView : ~IsOf(n, v)
+
+(* A quorum of the last view decides on the next one, without some who have ended, and with some who ask. That others have ended may not be known so far. *)
+Decide(left, newcomers) ==
+    LET there == {n \in Nodes(LastView) : Stays(n, LastView)}
         next == LastView + 1
         keeper == views[LastView].keeper
     IN /\ LastView < MostViews
-       /\ IsQuorum(LastView, left)
-       /\ newcomers \subseteq {n \in Node \ Nodes(LastView) : There(n) /\ IsOutside(n)}
+       /\ IsQuorum(LastView, there)
+       /\ there \subseteq left
+       /\ \A n \in newcomers : Asks(n)
        /\ left # Nodes(LastView) \/ newcomers # {}
        /\ views' = Append(views,
               [since |-> [n \in left \cup newcomers |-> IF n \in left THEN Since(LastView, n) ELSE next],
-               life |-> [n \in left \cup newcomers |-> life[n]],
+               life |-> [n \in left \cup newcomers |-> IF n \in left THEN views[LastView].life[n] ELSE life[n]],
                keeper |-> IF keeper \in left THEN keeper ELSE MinOf(left)])
        /\ UNCHANGED <<up, life, fated, past, order, at, store, snapshots, links>>
 
@@ -521,7 +525,7 @@ Work(n) ==
 Waits == {n \in Node : MustWork(n)}
 
 Goes ==
-    \/ \E newcomers \in SUBSET Node : Decide(newcomers)
+    \/ \E left \in SUBSET Nodes(LastView), newcomers \in SUBSET (Node \ Nodes(LastView)) : Decide(left, newcomers)
     \/ \E n \in Node : \/ \E v \in 2..LastView : Tell(n, v)
                        \/ Submit(n) \/ TakeMarker(n) \/ HearKeeperOut(n) \/ HearBegun(n) \/ LoseSource(n)
     \/ \E part \in parts : TakePart(part[1], part[2])

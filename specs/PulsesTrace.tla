@@ -8,7 +8,7 @@
 (***************************************************************************)
 EXTENDS Pulses, Observed
 
-VARIABLE at     \* The step of the trace that is next.
+VARIABLE line   \* The step of the trace that is next.
 
 Alike(seq, set) == Range(seq) = set
 
@@ -31,9 +31,9 @@ IsStep(s) ==
 (* A manager stamps at once what can be stamped: that is no step of its own in a trace. *)
 TraceNext ==
     IF \E n \in Node : MayStamp(n)
-    THEN Stamp(CHOOSE n \in Node : MayStamp(n)) /\ UNCHANGED at
-    ELSE IF at <= Len(Steps) THEN IsStep(Steps[at]) /\ at' = at + 1
-    ELSE Done /\ UNCHANGED <<pulseVars, at>>
+    THEN Stamp(CHOOSE n \in Node : MayStamp(n)) /\ UNCHANGED line
+    ELSE IF line <= Len(Steps) THEN IsStep(Steps[line]) /\ line' = line + 1
+    ELSE Done /\ UNCHANGED <<pulseVars, line>>
 
-TraceSpec == PulseInit /\ at = 1 /\ [][TraceNext]_<<pulseVars, at>>
+TraceSpec == PulseInit /\ line = 1 /\ [][TraceNext]_<<pulseVars, line>>
 =============================================================================

@@ -57,6 +57,14 @@ impl Machine {
         }
     }
 
+    /// The view and the pulse of the token manager of a member.
+    pub(crate) fn keeps(&self) -> Option<(View, u64)> {
+        match self {
+            Machine::Node(_) => None,
+            Machine::Member(member) => Some((member.manager().view(), member.manager().pulse().0)),
+        }
+    }
+
     /// The last view whose pulse it has kept.
     pub(crate) fn kept_view(&self) -> Option<View> {
         match self {

@@ -1,7 +1,7 @@
 //! Links that keep the order of frames and lose none, delay them at random, and are full at random.
 
 use super::machine::Machine;
-use super::trace::Trace;
+use super::record::{Record, There};
 use quintet_contract::{
     Address, Bytes, Disconnect, DownCause, Draft, Incarnation, Input, Kind, LinkClass, LinkInfo, NodeId,
     Outbox, OwnedFrame, PeerChange, Protocol, Random, SendError, Time, Token,
@@ -65,7 +65,7 @@ pub(crate) struct Net {
     setting: Setting,
     defect: Option<quintet_isotach::Defect>,
     /// What they do, if it is to be written down.
-    pub(crate) trace: Option<Trace>,
+    pub(crate) record: Option<Box<dyn Record>>,
 }
 
 /// What may happen next.
@@ -160,9 +160,10 @@ impl Net {
     }
 
     pub(crate) fn give(&mut self, at: Address, input: Input<'_>, random: &mut Random) {
-        if let Some(trace) = &mut self.trace {
-            trace.takes(at.node, &input);
+        if let Some(record) = &mut self.record {
+            record.takes(at, &input);
         }
+        let told_before = self.told.get(&at.node).map_or(0, VecDeque::len);
         let mut out = Sending {
             me: at,
             net: &mut self.links,
@@ -183,7 +184,7 @@ impl Net {
             node.protocol().handle(now.unwrap_or(Time(1)), input, &mut out);
         }
         self.look_into(at);
-        self.write_down(at.node);
+        self.write_down(at, told_before);
     }
 
     fn look_into(&mut self, at: Address) {
@@ -194,10 +195,11 @@ impl Net {
         self.broken = self.broken.or(broken.map(|broken| (at, broken)));
     }
 
-    fn write_down(&mut self, at: NodeId) {
-        let Some(trace) = &mut self.trace else { return };
-        self.managers.get(&at).into_iter().for_each(|manager| trace.is_in(at, manager.pulse()));
-        self.nodes.get(&at).into_iter().for_each(|node| trace.did(at, node.witness()));
+    fn write_down(&mut self, at: Address, told_before: usize) {
+        let Some(record) = &mut self.record else { return };
+        let told = self.told.get(&at.node).into_iter().flatten().skip(told_before);
+        let (node, manager) = (self.nodes.get(&at.node), self.managers.get(&at.node));
+        record.took(at, &There { node, manager, told: told.map(OwnedFrame::borrow).collect() });
     }
 
     /// Whether it is a token manager that the program of a node is to start beside it.
@@ -260,6 +262,11 @@ impl Net {
         self.links.retain(|(from, _), _| *from != sender);
     }
 
+    /// What one has sent to another, and has not arrived, is lost.
+    pub(crate) fn lose_between(&mut self, sender: Address, receiver: Address) {
+        self.links.remove(&(sender, receiver));
+    }
+
     /// Two nodes cannot reach each other any more, and hear of that.
     pub(crate) fn part(&mut self, one: NodeId, other: NodeId) {
         for (from, to) in [(one, other), (other, one)] {
@@ -271,6 +278,7 @@ impl Net {
 
     /// A node, or a token manager, ends: what it has sent is still under way, what is for it is lost.
     pub(crate) fn crash(&mut self, node: NodeId) {
+        self.record.iter_mut().for_each(|record| record.ends(node));
         self.nodes.remove(&node);
         self.managers.remove(&node);
         self.links.retain(|(_, to), _| to.node != node);
@@ -303,6 +311,7 @@ impl Net {
         self.full.retain(|(from, to)| from.node != node && to.node != node);
         let config = NodeConfig::new(node, callers_of(node), View(0), first.clone());
         self.told.remove(&node);
+        self.record.iter_mut().for_each(|record| record.returns(node));
         self.add(NodeConfig { joins: Some(life), ..config });
     }
 

@@ -287,9 +287,9 @@ pub(crate) fn broken_in(seed: u64, defect: Defect) -> Option<&'static str> {
 /// What is done in a run without faults, in safe delivery, line by line; and what came of it.
 pub(crate) fn run_traced(seed: u64, defect: Option<Defect>) -> (Vec<String>, Result<(), Found>) {
     let mut world = World::new(seed, Delivery::Safe, defect, Setting::Told);
-    world.net.trace = Some(Trace::of(world.run.views[&View(1)].clone()));
+    world.net.record = Some(Box::new(Trace::of(world.run.views[&View(1)].clone())));
     let came = world.go(None);
-    let lines = world.net.trace.take().map(|trace| trace.lines()).unwrap_or_default();
+    let lines = world.net.record.take().map(|record| record.lines()).unwrap_or_default();
     (lines, came.and_then(|()| world.check_rest()))
 }
 

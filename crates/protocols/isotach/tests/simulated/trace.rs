@@ -1,7 +1,8 @@
 //! What nodes and token managers of a run did, step by step, as the specification of pulses names it: a line of JSON each (`specs/README.md`).
 
-use core::fmt::Display;
-use quintet_contract::{Frame, Input, NodeId};
+use super::line::list;
+use super::record::{Record, There};
+use quintet_contract::{Address, Frame, Input, NodeId};
 use quintet_isotach::codec::{
     ANNOUNCE, MARKERS, Ordered, PART, Part, RECEIVED, TOKEN, read_announcements, read_markers, read_received,
     read_token,
@@ -31,34 +32,6 @@ impl Trace {
     pub(crate) fn of(isonet: Arc<Isonet>) -> Trace {
         let (announced, said, pulses) = (BTreeSet::new(), BTreeMap::new(), BTreeMap::new());
         Trace { isonet, steps: Vec::new(), announced, said, pulses }
-    }
-
-    /// The topology, and all steps, in their order.
-    pub(crate) fn lines(&self) -> Vec<String> {
-        let topology = self.isonet.topology();
-        let switches = topology.switches().iter().map(|switch| {
-            format!(
-                "{{\"manager\":{},\"nodes\":{}}}",
-                switch.manager.0,
-                list(switch.nodes.iter().map(|node| node.0))
-            )
-        });
-        let manager = |switch: usize| topology.switches()[switch].manager.0;
-        let wires = (0..topology.switches().len()).flat_map(|one| {
-            let beside = topology.neighbours(one).iter().filter(move |other| one < **other);
-            beside.map(move |other| list([manager(one), manager(*other)]))
-        });
-        let first = format!("{{\"switches\":{},\"wires\":{}}}", list(switches), list(wires));
-        let is_shared = |step: &&Step| step.submits.is_none_or(|isochron| self.announced.contains(&isochron));
-        let steps = self.steps.iter().filter(is_shared).map(|step| step.line.clone());
-        core::iter::once(first).chain(steps).collect()
-    }
-
-    /// A node or a token manager is about to take something.
-    pub(crate) fn takes(&mut self, at: NodeId, input: &Input<'_>) {
-        if let Input::Frame(from, frame) = input {
-            self.takes_frame(at, from.node, *frame);
-        }
     }
 
     fn takes_frame(&mut self, at: NodeId, from: NodeId, frame: Frame<'_>) {
@@ -107,7 +80,7 @@ impl Trace {
     }
 
     /// A node has done what it says.
-    pub(crate) fn did(&mut self, node: NodeId, witness: &[Witnessed]) {
+    fn did(&mut self, node: NodeId, witness: &[Witnessed]) {
         let from = self.said.insert(node, witness.len()).unwrap_or(0);
         for one in &witness[from..] {
             match one {
@@ -136,7 +109,7 @@ impl Trace {
     }
 
     /// A token manager is in this pulse.
-    pub(crate) fn is_in(&mut self, manager: NodeId, pulse: Pulse) {
+    fn is_in(&mut self, manager: NodeId, pulse: Pulse) {
         let last = self.pulses.insert(manager, pulse).unwrap_or(Pulse(0));
         for ended in last.0 + 1..=pulse.0 {
             self.step(format!("\"step\":\"pulse\",\"manager\":{},\"pulse\":{ended}", manager.0));
@@ -167,11 +140,39 @@ impl Trace {
     }
 }
 
-fn stamp(ordered: &Ordered) -> String {
-    list([ordered.pulse.0, u64::from(ordered.sender.0), ordered.rank.0])
+impl Record for Trace {
+    fn takes(&mut self, at: Address, input: &Input<'_>) {
+        if let Input::Frame(from, frame) = input {
+            self.takes_frame(at.node, from.node, *frame);
+        }
+    }
+
+    fn took(&mut self, at: Address, there: &There<'_>) {
+        there.manager.into_iter().for_each(|manager| self.is_in(at.node, manager.pulse()));
+        there.node.into_iter().for_each(|node| self.did(at.node, node.witness()));
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let topology = self.isonet.topology();
+        let switches = topology.switches().iter().map(|switch| {
+            format!(
+                "{{\"manager\":{},\"nodes\":{}}}",
+                switch.manager.0,
+                list(switch.nodes.iter().map(|node| node.0))
+            )
+        });
+        let manager = |switch: usize| topology.switches()[switch].manager.0;
+        let wires = (0..topology.switches().len()).flat_map(|one| {
+            let beside = topology.neighbours(one).iter().filter(move |other| one < **other);
+            beside.map(move |other| list([manager(one), manager(*other)]))
+        });
+        let first = format!("{{\"switches\":{},\"wires\":{}}}", list(switches), list(wires));
+        let is_shared = |step: &&Step| step.submits.is_none_or(|isochron| self.announced.contains(&isochron));
+        let steps = self.steps.iter().filter(is_shared).map(|step| step.line.clone());
+        core::iter::once(first).chain(steps).collect()
+    }
 }
 
-fn list(items: impl IntoIterator<Item = impl Display>) -> String {
-    let items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
-    format!("[{}]", items.join(","))
+fn stamp(ordered: &Ordered) -> String {
+    list([ordered.pulse.0, u64::from(ordered.sender.0), ordered.rank.0])
 }

@@ -106,7 +106,7 @@ impl ViewTrace {
     /// A program has put an isochron together.
     fn put(&mut self, node: NodeId, frame: Frame<'_>) {
         let mut reader = Reader::new(frame.body);
-        let operations = read_operations(&mut reader).expect(SENT);
+        let operations = read_operations(&mut reader, frame.bulk).expect(SENT);
         let view = reader.u32().expect(SENT);
         let to = operations.iter().filter_map(|operation| match operation {
             Operation::Send { to, .. } => Some(to.0),

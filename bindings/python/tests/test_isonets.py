@@ -91,7 +91,7 @@ def test_plain_messages_come_whatever_isochrons_wait_for(lab):
         i.assign(X, 5)
     assert pending.result(WITHIN_S)[1] == [(5).to_bytes(8, "little")]
     assert next(event for event in first.events(WITHIN_S) if event.handler == "note").value == b"in order"
-    for arguments, error, words in [((2, "ask"), quintet.BadValue, "node 2"), ((-1, "ask"), quintet.BadValue, "no number"), ((1, "ask", bytes(70_000)), quintet.TooLarge, "61440")]:
+    for arguments, error, words in [((2, "ask"), quintet.BadValue, "node 2"), ((-1, "ask"), quintet.BadValue, "no number"), ((1, "ask", bytes(70_000)), quintet.TooLarge, "65536")]:
         with pytest.raises(error, match=words):
             first.send_plain(*arguments)
     assert close([first, second]) == [None, None]

@@ -1,6 +1,6 @@
 //! Which frames are of this view.
 
-use crate::codec::view_of;
+use crate::codec::{PART, PLAIN, view_of};
 use crate::limits::MAX_EARLY_BYTES;
 use crate::logical_time::View;
 use quintet_contract::{Address, Frame, OwnedFrame};
@@ -48,7 +48,8 @@ impl Fence {
     /// Keeps a frame until a view begins, whatever it is of.
     pub(crate) fn keep(&mut self, from: Address, frame: Frame<'_>) -> Passage {
         let bytes = frame.body.len() + frame.bulk.len() + size_of::<(Address, OwnedFrame)>();
-        if self.early_bytes + bytes > MAX_EARLY_BYTES {
+        let is_strange = !frame.bulk.is_empty() && !matches!(frame.kind, PART | PLAIN);
+        if self.early_bytes + bytes > MAX_EARLY_BYTES || is_strange {
             return Passage::Flood;
         }
         self.early_bytes += bytes;
@@ -66,8 +67,8 @@ impl Fence {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::{MARKERS, PLAIN};
-    use quintet_contract::Token;
+    use crate::codec::MARKERS;
+    use quintet_contract::{Bytes, Token};
 
     const PEER: Address = Address::new(3, 18);
 
@@ -97,5 +98,14 @@ mod tests {
         let kept = (0..).take_while(|_| fence.passage(PEER, frame) == Passage::Not).count();
         assert!((100..=MAX_EARLY_BYTES / body.len()).contains(&kept), "{kept}");
         assert_eq!(fence.passage(PEER, frame), Passage::Flood);
+    }
+
+    #[test]
+    fn parts_alone_are_kept_with_bulk_which_counts() {
+        let (mut fence, bulk) = (Fence::new(View(0), false), Bytes::from(vec![7; 60_000]));
+        let frame = |kind| Frame { bulk: &bulk, ..Frame::new(kind, Token(1), &[9, 0, 0, 0]) };
+        assert_eq!(fence.passage(PEER, frame(MARKERS)), Passage::Flood);
+        let kept = (0..).take_while(|_| fence.passage(PEER, frame(PART)) == Passage::Not).count();
+        assert!((100..=MAX_EARLY_BYTES / bulk.len()).contains(&kept), "{kept}");
     }
 }

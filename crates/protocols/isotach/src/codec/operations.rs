@@ -141,7 +141,7 @@ pub(crate) fn read_all_operations(reader: &mut Reader<'_>) -> Result<Vec<Operati
 /// The body of [`SUBMIT`](super::SUBMIT).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Submission<'a> {
-    /// What the isochron does.
+    /// What the isochron does: at most [`MAX_OPERATIONS`], as a [`Composer`](crate::Composer) takes care of.
     pub operations: &'a [Operation],
     /// The view that it was put together in, if that is to be said.
     pub view: Option<View>,

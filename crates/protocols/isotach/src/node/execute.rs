@@ -111,7 +111,7 @@ impl Node {
             self.note_performed(sender, &operation);
             match operation {
                 Operation::Send { handler, bytes, .. } => {
-                    let message = Delivered { place: self.place, sender, rank, handler, bytes: &[] };
+                    let message = Delivered { place: self.place, sender, rank, handler, bytes: &bytes };
                     self.outgoing.deliver(message, &bytes);
                 }
                 Operation::Read(variable) => {

@@ -70,8 +70,7 @@ impl Outgoing {
     /// Tells the program of a message: a long one is shared with it.
     pub(super) fn deliver(&mut self, message: Delivered<'_>, bytes: &Bytes) {
         let bulk = if bytes.len() > SHORT_MESSAGE_BYTES { bytes.clone() } else { Bytes::new() };
-        let body = Delivered { bytes, ..message }.beside(&bulk);
-        self.to_callers.push_noted(DELIVERED, Token(0), &body, Beside { bulk, then: None });
+        self.to_callers.push_noted(DELIVERED, Token(0), &message.beside(&bulk), Beside { bulk, then: None });
     }
 
     /// Tells the program of a plain message; and once it has taken it, whoever is to know that it has arrived.

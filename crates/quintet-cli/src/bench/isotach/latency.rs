@@ -12,7 +12,7 @@ use std::time::Instant;
 /// Round trips of a round.
 const COUNT: usize = 2_000;
 /// The goal of the isotach study (Bartholet 1999), which its prototype missed at small messages.
-const GOAL: f64 = 2.;
+pub(super) const GOAL: f64 = 2.;
 
 /// Of a message.
 pub(super) const LARGEST: usize = 64 << 10;

@@ -4,9 +4,8 @@ use super::super::case::{Better, Case, Prepare, Round, Unit};
 use super::super::link::{Over, arguments, identified};
 use super::super::space::served::first_address;
 use super::member::{Member, Waits};
-use super::stream;
 use super::task::{Noted, Task, Way};
-use super::{PLAIN, case};
+use super::{PLAIN, case, latency, stream};
 use crate::connection::refused;
 use crate::output::print_line;
 use clap::Args;
@@ -21,7 +20,6 @@ use tempfile::TempDir;
 /// Round trips of a round, and messages.
 const TRIPS: usize = 2_000;
 const MESSAGES: usize = 20_000;
-const TIME_GOAL: f64 = 2.;
 const ISOCHRONS: Way = Way::Isochrons(1);
 /// How long a round may take, or a process until it is there.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -34,7 +32,7 @@ macro_rules! sized {
         [
             (
                 $trips,
-                (Unit::Nanoseconds, Better::Lower, TIME_GOAL),
+                (Unit::Nanoseconds, Better::Lower, latency::GOAL),
                 || round_trips(ISOCHRONS, $bytes),
                 || round_trips(Way::Plain, $bytes),
             ),

@@ -16,6 +16,8 @@ quintet_space *clinda_space(void)
     if (space == NULL) {
         clinda_must(quintet_lab_connect(NULL, &lab), "clinda");
         clinda_must(quintet_lab_space(lab, &space), "clinda");
+        if (!clinda_is_eval)
+            clinda_declare_keys();
     }
     return space;
 }

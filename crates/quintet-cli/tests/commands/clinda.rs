@@ -1,5 +1,6 @@
 //! `quintet clc`: programs in C-Linda, from their source to what they say.
 
+mod apart;
 mod check;
 mod driver;
 mod evals;

@@ -2,6 +2,7 @@
 
 mod apart;
 mod check;
+mod deadlock;
 mod driver;
 mod evals;
 mod fused;

@@ -142,6 +142,8 @@ void clinda_add_result(clinda_tuple *tuple, clinda_live *live, int call, clinda_
 /* Puts what it has become. Frees it. */
 void clinda_done(clinda_live *live, clinda_tuple *tuple);
 
+/* Tells the space the keys of the whole program, before its first operation; quintet clc writes it when it links. */
+void clinda_declare_keys(void);
 /* The program's real_main, whatever it takes and returns; in the code that is written of it. */
 int clinda_real_main(int argc, char **argv);
 

@@ -20,10 +20,7 @@
 #include <sys/random.h>
 
 #define LIVE "clinda.live"
-#define RIGHT "clinda.eval"
 #define PART "clinda.part"
-#define DONE "clinda.done"
-#define HALT "clinda.halt"
 
 /* Calls that an eval may have: as many as a tuple has fields in C-Linda. */
 enum { MOST_CALLS = 16 };
@@ -93,7 +90,7 @@ void clinda_eval(clinda_tuple *live, const clinda_site *site)
     const quintet_tuple *all[MOST_CALLS + 2] = {live->fields};
 
     for (int part = 0; part < parts; part++) {
-        rights[part] = begin_named(live->place, RIGHT);
+        rights[part] = begin_named(live->place, CLINDA_RIGHT);
         clinda_text(&rights[part], site->name);
         clinda_copy(&rights[part], live, 1);
         clinda_value(&rights[part], CLINDA_INT, &part);
@@ -110,7 +107,7 @@ void clinda_eval(clinda_tuple *live, const clinda_site *site)
 /* Waits for a right, and tells of it; gives the name of its site. */
 static const char *take_right(clinda_live *live)
 {
-    clinda_tuple wanted = begin_named("eval", RIGHT);
+    clinda_tuple wanted = begin_named("eval", CLINDA_RIGHT);
     const quintet_tuple *right;
     const char *site;
     uint32_t attempt;
@@ -162,7 +159,7 @@ const clinda_tuple *clinda_find(clinda_live *live, clinda_tuple *wanted)
 /* Gives the right away for what it has come to, if anything. */
 static void finish(clinda_live *live, const clinda_tuple *result)
 {
-    clinda_tuple done = begin_named(live->site->name, DONE);
+    clinda_tuple done = begin_named(live->site->name, CLINDA_DONE);
 
     /* What it has written and put is there before others know that it is done. */
     fflush(NULL);
@@ -251,6 +248,11 @@ void clinda_done(clinda_live *live, clinda_tuple *tuple)
         sweep(&live->results[call]);
 }
 
+const char *clinda_current_site(void)
+{
+    return current.right == NULL ? NULL : current.site->name;
+}
+
 void clinda_leave(void)
 {
     if (current.right == NULL)
@@ -274,7 +276,7 @@ void clinda_wait_for_evals(void)
     clinda_complete_puts();
 
     while (made > 0) {
-        clinda_tuple wanted = begin_named("real_main", DONE);
+        clinda_tuple wanted = begin_named("real_main", CLINDA_DONE);
         quintet_tuple *done;
         long more;
 
@@ -295,7 +297,7 @@ void clinda_wait_for_evals(void)
 
 void clinda_ask_to_halt(int status, const char *text)
 {
-    clinda_tuple halt = begin_named("lhalt", HALT);
+    clinda_tuple halt = begin_named("lhalt", CLINDA_HALT);
 
     clinda_value(&halt, CLINDA_INT, &status);
     clinda_text(&halt, text);
@@ -306,7 +308,7 @@ void clinda_ask_to_halt(int status, const char *text)
 /* A connection of its own: what real_main does is not held up. */
 static void *wait_for_halt(void *unused)
 {
-    clinda_tuple wanted = begin_named("lhalt", HALT);
+    clinda_tuple wanted = begin_named("lhalt", CLINDA_HALT);
     quintet_lab *lab;
     quintet_space *space;
     quintet_tuple *halt;

@@ -16,6 +16,8 @@ quintet_space *clinda_space(void)
     if (space == NULL) {
         clinda_must(quintet_lab_connect(NULL, &lab), "clinda");
         clinda_must(quintet_lab_space(lab, &space), "clinda");
+        if (!clinda_is_eval)
+            clinda_declare_keys();
     }
     return space;
 }
@@ -91,26 +93,33 @@ void clinda_out_ahead(const clinda_tuple *tuple)
 
 /* ---- Operations that wait ---- */
 
-/* Waits for what was begun. Who carries out an eval says so if that takes long: another eval may have to run for it. */
-static void await(const char *place, quintet_pending *pending)
+/* Waits for what was begun. Who carries out an eval says so if that takes long: another eval may have to run for it. After `patience_ms`, and again and
+ * again, it is looked whether anything can come. `wanted` is NULL if it is no more. */
+static void await(const char *place, const quintet_tuple *wanted, quintet_pending *pending, int64_t patience_ms)
 {
-    bool is_done;
+    bool is_done = false;
 
-    clinda_must(quintet_pending_wait(pending, clinda_is_eval ? PATIENCE_MS : QUINTET_FOREVER, &is_done), place);
-    if (!is_done) {
-        clinda_tell_waiting(1);
-        clinda_must(quintet_pending_wait(pending, QUINTET_FOREVER, &is_done), place);
-        clinda_tell_waiting(0);
+    if (clinda_is_eval)
+        clinda_must(quintet_pending_wait(pending, PATIENCE_MS, &is_done), place);
+    if (is_done)
+        return;
+    clinda_tell_waiting(1);
+    for (;; patience_ms = clinda_patience_ms()) {
+        clinda_must(quintet_pending_wait(pending, patience_ms, &is_done), place);
+        if (is_done)
+            break;
+        clinda_tell_deadlock(place, wanted);
     }
+    clinda_tell_waiting(0);
 }
 
 /* The same, behind the puts that were begun before. */
-static clinda_tuple complete(const char *place, quintet_pending *pending)
+static clinda_tuple complete(const char *place, const quintet_tuple *wanted, quintet_pending *pending, int64_t patience_ms)
 {
     quintet_tuple *fields = NULL;
 
     clinda_complete_puts();
-    await(place, pending);
+    await(place, wanted, pending, patience_ms);
     clinda_must(quintet_pending_tuple(pending, &fields), place);
     quintet_pending_free(pending);
     return (clinda_tuple){.fields = fields, .place = place};
@@ -118,12 +127,14 @@ static clinda_tuple complete(const char *place, quintet_pending *pending)
 
 typedef quintet_status (*begin_operation)(quintet_space *, const quintet_tuple *, int64_t, quintet_pending **);
 
-static clinda_tuple wait_for(const clinda_tuple *wanted, begin_operation begin)
+static clinda_tuple wait_for(const clinda_tuple *wanted, begin_operation begin, int64_t patience_ms)
 {
     quintet_pending *pending;
 
-    end(wanted, begin(clinda_space(), wanted->fields, QUINTET_FOREVER, &pending));
-    return complete(wanted->place, pending);
+    clinda_must(begin(clinda_space(), wanted->fields, QUINTET_FOREVER, &pending), wanted->place);
+    clinda_tuple tuple = complete(wanted->place, wanted->fields, pending, patience_ms);
+    end(wanted, QUINTET_OK);
+    return tuple;
 }
 
 void clinda_rd_early(clinda_early *early, const clinda_tuple *wanted)
@@ -139,7 +150,7 @@ clinda_tuple clinda_rd_begun(clinda_early *early)
     quintet_pending *pending = early->pending;
 
     early->pending = NULL;
-    return complete(early->place, pending);
+    return complete(early->place, NULL, pending, clinda_patience_ms());
 }
 
 void clinda_out(const clinda_tuple *tuple)
@@ -153,8 +164,10 @@ clinda_tuple clinda_in(const clinda_tuple *wanted)
     quintet_tuple *fields = NULL;
 
     if (clinda_is_eval || put_count > 0)
-        return wait_for(wanted, quintet_space_begin_take);
-    quintet_status status = quintet_space_take(clinda_space(), wanted->fields, QUINTET_FOREVER, &fields);
+        return wait_for(wanted, quintet_space_begin_take, clinda_patience_ms());
+    quintet_status status = quintet_space_take(clinda_space(), wanted->fields, clinda_patience_ms(), &fields);
+    if (status == QUINTET_TIMED_OUT)
+        return wait_for(wanted, quintet_space_begin_take, 0);
     return found(wanted, status, fields);
 }
 
@@ -163,8 +176,10 @@ clinda_tuple clinda_rd(const clinda_tuple *wanted)
     quintet_tuple *fields = NULL;
 
     if (clinda_is_eval || put_count > 0)
-        return wait_for(wanted, quintet_space_begin_read);
-    quintet_status status = quintet_space_read(clinda_space(), wanted->fields, QUINTET_FOREVER, &fields);
+        return wait_for(wanted, quintet_space_begin_read, clinda_patience_ms());
+    quintet_status status = quintet_space_read(clinda_space(), wanted->fields, clinda_patience_ms(), &fields);
+    if (status == QUINTET_TIMED_OUT)
+        return wait_for(wanted, quintet_space_begin_read, 0);
     return found(wanted, status, fields);
 }
 
@@ -205,14 +220,17 @@ static bool has_one_manager(const char *place)
 static quintet_status replace(const clinda_tuple *wanted, size_t count, const quintet_tuple *const *puts, quintet_tuple **fields)
 {
     quintet_pending *pending;
+    quintet_status status = QUINTET_TIMED_OUT;
 
     if (!clinda_is_eval)
-        return quintet_space_replace(clinda_space(), wanted->fields, puts, count, QUINTET_FOREVER, fields);
-    quintet_status status =
+        status = quintet_space_replace(clinda_space(), wanted->fields, puts, count, clinda_patience_ms(), fields);
+    if (status != QUINTET_TIMED_OUT)
+        return status;
+    status =
         quintet_space_begin_replace(clinda_space(), wanted->fields, puts, count, QUINTET_FOREVER, &pending);
     if (status != QUINTET_OK)
         return status;
-    await(wanted->place, pending);
+    await(wanted->place, wanted->fields, pending, clinda_is_eval ? clinda_patience_ms() : 0);
     status = quintet_pending_tuple(pending, fields);
     quintet_pending_free(pending);
     return status;

@@ -1,4 +1,4 @@
-/* What the files of the run-time share. Its parts: tuple.c, operation.c, live.c, processes.c, timer.c, main.c. */
+/* What the files of the run-time share. Its parts: tuple.c, operation.c, deadlock.c, live.c, processes.c, timer.c, main.c. */
 
 #ifndef CLINDA_RUNTIME_H
 #define CLINDA_RUNTIME_H
@@ -25,7 +25,19 @@ void clinda_must(quintet_status status, const char *place);
 /* Ends the program with these words. */
 void clinda_fail(const char *place, const char *format, ...) __attribute__((noreturn, format(printf, 2, 3)));
 
+/* ---- deadlock.c ---- */
+
+/* How long a wait lasts before it is looked whether anything can come of it: QUINTET_FOREVER if not again. */
+int64_t clinda_patience_ms(void);
+/* Says so, once, if nobody is left who could put what this process waits for. `wanted` is NULL if it is no more. */
+void clinda_tell_deadlock(const char *place, const quintet_tuple *wanted);
+
 /* ---- live.c ---- */
+
+/* The names of the run-time's own tuples: see there. */
+#define CLINDA_RIGHT "clinda.eval"
+#define CLINDA_DONE "clinda.done"
+#define CLINDA_HALT "clinda.halt"
 
 /* Whether this process carries out evals. */
 extern int clinda_is_eval;
@@ -35,6 +47,8 @@ extern clinda_site *clinda_sites;
 void clinda_serve_one(void);
 /* Waits until all evals have ended. */
 void clinda_wait_for_evals(void);
+/* The place of the eval that this process carries out; NULL if it carries out none. */
+const char *clinda_current_site(void);
 /* Ends this process's eval without a tuple. */
 void clinda_leave(void);
 /* Has the process of real_main end all, and say `text` unless it is "". */

@@ -6,9 +6,9 @@
 
 use crate::diagnostic::{Diagnostic, Place, Severity};
 use crate::field::Field;
+use crate::note::Noted;
 use crate::operation::Verb;
-use crate::program::Program;
-use crate::unit::{Operation, Unit};
+use crate::whole::Whole;
 use std::fmt;
 
 /// How the tuples of a partition can be kept.
@@ -124,29 +124,12 @@ impl fmt::Display for Analysis {
     }
 }
 
-/// An operation with the file in which it stands.
-#[derive(Clone, Copy)]
-struct Located<'a> {
-    unit: &'a Unit,
-    operation: &'a Operation,
-}
-
-impl Located<'_> {
-    fn verb(&self) -> Verb {
-        self.operation.call.verb
-    }
-
-    fn place(&self) -> Place {
-        self.unit.source.place(self.operation.call.range.start)
-    }
-
-    /// Whether a tuple of one may be found by a template of the other.
-    fn meets(&self, other: &Located<'_>) -> bool {
-        let (one, two) = (&self.operation.fields, &other.operation.fields);
-        self.verb().is_producer() != other.verb().is_producer()
-            && one.len() == two.len()
-            && one.iter().zip(two).all(|(one, two)| difference(one, two).is_none())
-    }
+/// Whether a tuple of one operation may be found by a template of the other.
+fn meet(one: &Noted, other: &Noted) -> bool {
+    let fields = || one.fields.iter().zip(&other.fields);
+    one.verb.is_producer() != other.verb.is_producer()
+        && one.fields.len() == other.fields.len()
+        && fields().all(|(one, two)| difference(one, two).is_none())
 }
 
 /// Why two fields cannot agree.
@@ -159,44 +142,39 @@ fn difference(put: &Field, wanted: &Field) -> Option<String> {
     }
 }
 
-fn operations(program: &Program) -> Vec<Located<'_>> {
-    let of = |unit| move |operation| Located { unit, operation };
-    program.units.iter().flat_map(|unit| unit.operations.iter().map(of(unit))).collect()
-}
-
 /// Sorts the operations of a program into partitions.
-pub(crate) fn analyse(program: &Program) -> Analysis {
-    let all = operations(program);
+pub(crate) fn analyse(program: &Whole) -> Analysis {
+    let all: Vec<&Noted> = program.operations().collect();
     let mut group: Vec<usize> = (0..all.len()).collect();
     for one in 0..all.len() {
         for other in 0..one {
             // What puts the same tuples belongs together also where nobody takes them.
-            let are_alike = all[one].operation.fields == all[other].operation.fields;
-            if group[one] != group[other] && (are_alike || all[one].meets(&all[other])) {
+            let are_alike = all[one].fields == all[other].fields;
+            if group[one] != group[other] && (are_alike || meet(all[one], all[other])) {
                 let (from, to) = (group[one].max(group[other]), group[one].min(group[other]));
                 group.iter_mut().filter(|group| **group == from).for_each(|group| *group = to);
             }
         }
     }
-    let members = |first: usize| -> Vec<Located<'_>> {
+    let members = |first: usize| -> Vec<&Noted> {
         all.iter().zip(&group).filter(|(_, group)| **group == first).map(|(one, _)| *one).collect()
     };
     let firsts = (0..all.len()).filter(|index| group[*index] == *index);
     Analysis { partitions: firsts.map(|first| partition(&members(first))).collect() }
 }
 
-fn partition(members: &[Located<'_>]) -> Partition {
-    let count = members[0].operation.fields.len();
-    let column = |index: usize| members.iter().map(move |member| &member.operation.fields[index]);
+fn partition(members: &[&Noted]) -> Partition {
+    let count = members[0].fields.len();
+    let column = |index: usize| members.iter().map(move |member| &member.fields[index]);
     let constant = |index: usize| {
-        let first = members[0].operation.fields[index].constant()?;
+        let first = members[0].fields[index].constant()?;
         column(index).all(|field| field.constant() == Some(first)).then(|| first.to_owned())
     };
     let fields: Vec<String> =
         (0..count).map(|index| constant(index).unwrap_or_else(|| column_type(column(index)))).collect();
     let left: Vec<usize> = (0..count).filter(|index| constant(*index).is_none()).collect();
-    let templates: Vec<&Located<'_>> = members.iter().filter(|member| !member.verb().is_producer()).collect();
-    let is_formal = |template: &&Located<'_>, index: usize| template.operation.fields[index].is_formal();
+    let templates: Vec<&&Noted> = members.iter().filter(|member| !member.verb.is_producer()).collect();
+    let is_formal = |template: &&&Noted, index: usize| template.fields[index].is_formal();
     let class = match left.as_slice() {
         [] => Class::CountingSemaphore,
         left if left.iter().all(|index| templates.iter().all(|template| is_formal(template, *index))) => {
@@ -207,10 +185,10 @@ fn partition(members: &[Located<'_>]) -> Partition {
             left.iter().find(is_key).map_or(Class::Search, |key| Class::Hash(key + 1))
         }
     };
-    let used = |member: &Located<'_>| Used {
-        verb: member.verb(),
-        place: member.place(),
-        text: member.unit.source.on_one_line(member.operation.call.range.clone()),
+    let used = |member: &&Noted| Used {
+        verb: member.verb,
+        place: member.spot.place.clone(),
+        text: member.words.clone(),
     };
     Partition { fields, class, operations: members.iter().map(used).collect() }
 }
@@ -221,15 +199,15 @@ fn column_type<'a>(column: impl Iterator<Item = &'a Field>) -> String {
 }
 
 /// Templates that no tuple of the program can ever match.
-pub(crate) fn unmatched(program: &Program) -> Vec<Diagnostic> {
-    let all = operations(program);
+pub(crate) fn unmatched(program: &Whole) -> Vec<Diagnostic> {
+    let all: Vec<&Noted> = program.operations().collect();
     let is_lonely =
-        |wanted: &&Located<'_>| !wanted.verb().is_producer() && !all.iter().any(|other| other.meets(wanted));
+        |wanted: &&&Noted| !wanted.verb.is_producer() && !all.iter().any(|other| meet(other, wanted));
     all.iter().filter(is_lonely).map(|wanted| lonely(wanted, &all)).collect()
 }
 
-fn lonely(wanted: &Located<'_>, all: &[Located<'_>]) -> Diagnostic {
-    let verb = wanted.verb();
+fn lonely(wanted: &Noted, all: &[&Noted]) -> Diagnostic {
+    let verb = wanted.verb;
     let happens = match verb.is_predicate() {
         true => "it finds none, ever",
         false => "it waits without end",
@@ -239,24 +217,23 @@ fn lonely(wanted: &Located<'_>, all: &[Located<'_>]) -> Diagnostic {
     let hint = nearest(wanted, all).unwrap_or_else(|| {
         format!(
             "no operation puts {} fields; put the tuple, or compile the file that does as well",
-            wanted.operation.fields.len()
+            wanted.fields.len()
         )
     });
-    let at = wanted.operation.call.range.start;
-    wanted.unit.source.diagnostic(Severity::Warning, at, message, Some(&hint))
+    wanted.spot.diagnostic(Severity::Warning, message, Some(&hint))
 }
 
 /// The tuple that differs in the fewest fields, and how.
-fn nearest(wanted: &Located<'_>, all: &[Located<'_>]) -> Option<String> {
-    let fields = &wanted.operation.fields;
+fn nearest(wanted: &Noted, all: &[&Noted]) -> Option<String> {
+    let fields = &wanted.fields;
     let same_length =
-        all.iter().filter(|other| other.verb().is_producer() && other.operation.fields.len() == fields.len());
-    let differences = |other: &Located<'_>| -> Vec<(usize, String)> {
-        let pairs = other.operation.fields.iter().zip(fields).enumerate();
+        all.iter().filter(|other| other.verb.is_producer() && other.fields.len() == fields.len());
+    let differences = |other: &Noted| -> Vec<(usize, String)> {
+        let pairs = other.fields.iter().zip(fields).enumerate();
         pairs.filter_map(|(index, (put, wanted))| Some((index + 1, difference(put, wanted)?))).collect()
     };
     let (other, found) =
         same_length.map(|other| (other, differences(other))).min_by_key(|(_, found)| found.len())?;
     let (field, why) = found.first()?;
-    Some(format!("the nearest one, at {}, differs in field {field}: {why}", other.place()))
+    Some(format!("the nearest one, at {}, differs in field {field}: {why}", other.spot.place))
 }

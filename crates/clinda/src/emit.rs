@@ -7,17 +7,20 @@
 //! | `emit/function.rs` | the function that an operation becomes |
 //! | `emit/early.rs` | the functions of a read that is begun early |
 //! | `emit/fused.rs` | the function of a take with which puts go |
-//! | `emit/keys.rs` | what a program tells of its keys before it begins |
+//! | `emit/keys.rs` | a file beside them: what a program tells of its keys before its first operation |
 //! | `emit/live.rs` | what carries out an eval |
+//! | `emit/note.rs` | what a link reads of a file |
 
 mod early;
 mod function;
 mod fused;
 mod keys;
 mod live;
+mod note;
 mod parameter;
 
 use crate::keys::Key;
+use crate::note::Note;
 use crate::operation::Verb;
 use crate::plan::Plan;
 use crate::unit::{Defined, Operation, Unit};
@@ -25,7 +28,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// The C of a file. `evaluated` are functions that any file of the program evals: one of these that ends without `return` returns 0.
-pub(crate) fn emit(unit: &Unit, plan: &Plan, evaluated: &BTreeSet<&str>, keys: &[Key]) -> String {
+pub(crate) fn emit(unit: &Unit, plan: &Plan, evaluated: &BTreeSet<&str>) -> String {
     let name = unit.source.name();
     let mut text = format!(
         "/* Written by quintet clc from {}: the operations, and then the program. */\n\n#include \"clinda.h\"\n",
@@ -40,14 +43,20 @@ pub(crate) fn emit(unit: &Unit, plan: &Plan, evaluated: &BTreeSet<&str>, keys: &
     text.push_str(&format!("\n#line 1 {}\n", c_text(name)));
     text.push_str(&edited.render(0..unit.source.text().len()));
     text.push('\n');
-    let end =
-        live::emit(unit) + &unit.real_main().map(|real_main| entry(real_main, keys)).unwrap_or_default();
-    if !end.is_empty() {
-        // From here on lines are those of this file again.
-        let line = text.matches('\n').count() + 2;
-        text.push_str(&format!("#line {line} {}\n{end}", c_text(&written_name(name))));
-    }
+    // From here on lines are those of this file again.
+    let line = text.matches('\n').count() + 2;
+    let end = live::emit(unit) + &unit.real_main().map(entry).unwrap_or_default();
+    let note = note::section(&Note::of(unit));
+    text.push_str(&format!("#line {line} {}\n{end}{note}", c_text(&written_name(name))));
     text
+}
+
+/// The C of what a whole program tells of its keys.
+pub(crate) fn keys(keys: &[Key]) -> String {
+    format!(
+        "/* Written by quintet clc from all files of the program. */\n\n#include \"clinda.h\"\n\n{}",
+        keys::function(keys)
+    )
 }
 
 /// The name of the C of a source.
@@ -85,8 +94,8 @@ fn function_name(number: usize, verb: Verb) -> String {
     format!("clinda_{}_{}", verb.name(), number + 1)
 }
 
-/// The part of the program that tells its keys and calls `real_main`, whatever that takes and returns.
-fn entry(real_main: &Defined, keys: &[Key]) -> String {
+/// The part of the program that calls `real_main`, whatever that takes and returns.
+fn entry(real_main: &Defined) -> String {
     let function = &real_main.function;
     let (arguments, unused) = match function.parameters {
         0 => ("", "    (void)argc;\n    (void)argv;\n"),
@@ -97,9 +106,7 @@ fn entry(real_main: &Defined, keys: &[Key]) -> String {
         Some(_) => format!("    return real_main({arguments});\n"),
         None => format!("    real_main({arguments});\n    return 0;\n"),
     };
-    let declares = if keys.is_empty() { "" } else { "    clinda_declare_keys();\n" };
-    let before = keys::function(keys);
-    format!("{before}\nint clinda_real_main(int argc, char **argv)\n{{\n{unused}{declares}{call}}}\n")
+    format!("\nint clinda_real_main(int argc, char **argv)\n{{\n{unused}{call}}}\n")
 }
 
 /// A source in which something is replaced.

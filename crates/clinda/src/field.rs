@@ -98,6 +98,19 @@ impl Field {
         }
     }
 
+    /// As other files have to know it: with what it may agree, and nothing of how it is passed.
+    pub(crate) fn noted(&self) -> Field {
+        match self {
+            Field::Text(_) | Field::Record { .. } => self.clone(),
+            Field::Value { scalar, constant } => {
+                Field::Value { scalar: scalar.noted(), constant: constant.clone() }
+            }
+            Field::Formal { scalar, .. } => Field::Formal { scalar: scalar.noted(), is_anonymous: true },
+            Field::Array(array) => Field::Array(array.noted()),
+            Field::Call(call) => Field::Value { scalar: call.result.noted(), constant: None },
+        }
+    }
+
     /// Whether a template's field with this type may find one of that.
     pub(crate) fn may_match(&self, wanted: &Field) -> bool {
         match (self, wanted) {
@@ -108,6 +121,15 @@ impl Field {
 }
 
 impl Array {
+    fn noted(&self) -> Array {
+        let element = match &self.element {
+            Element::Scalar(scalar) => Element::Scalar(scalar.noted()),
+            record @ Element::Record(_) => record.clone(),
+        };
+        let count = self.exactly().map_or(Count::Given, Count::Fixed);
+        Array { element, inner: self.inner.clone(), count, is_formal: self.is_formal }
+    }
+
     fn wire(&self) -> String {
         let element = match &self.element {
             Element::Scalar(scalar) => scalar.wire(),

@@ -4,8 +4,8 @@
 //! value for it, and not all the same: a variable, or constants of which each names a partition of its own, which then is whole at one manager.
 
 use crate::field::{Array, Element, Field};
-use crate::program::Program;
 use crate::types::Scalar;
+use crate::whole::Whole;
 use std::collections::BTreeSet;
 
 /// What a space tells apart of the type of a field. Scalars are named as the run-time names them: types of C that are one to the space are one here.
@@ -42,10 +42,9 @@ impl Kind {
 }
 
 /// The keys of a program, in the order in which it first names the types.
-pub(crate) fn keys(program: &Program) -> Vec<Key> {
-    let operations = program.units.iter().flat_map(|unit| &unit.operations);
+pub(crate) fn keys(program: &Whole) -> Vec<Key> {
     let mut templates: Vec<(Vec<Kind>, Vec<&[Field]>)> = Vec::new();
-    for operation in operations.filter(|operation| !operation.call.verb.is_producer()) {
+    for operation in program.operations().filter(|operation| !operation.verb.is_producer()) {
         let kinds: Option<Vec<Kind>> = operation.fields.iter().map(Kind::of).collect();
         let Some(types) = kinds else { continue };
         match templates.iter_mut().find(|(known, _)| *known == types) {

@@ -13,7 +13,9 @@
 //! | `check.rs`, `live.rs`, `field.rs` | what C-Linda allows as a field, in an eval; what it is in the space |
 //! | `alignment.rs`, `pairing.rs`, `unit.rs` | back to the source as it was written; one file, checked |
 //! | `keys.rs` | the fields by which several managers can spread tuples |
-//! | `program.rs`, `analysis.rs` | several files; which tuples they have in common |
+//! | `program.rs` | several files |
+//! | `note.rs`, `object.rs` | what a file leaves in its object for the link; where it lies there |
+//! | `whole.rs`, `analysis.rs` | all files of a program; which tuples they have in common |
 //! | `standing.rs` | how operations stand in their functions |
 //! | `plan.rs`, `hoist.rs`, `fuse.rs` | what may be begun earlier than it is written, and what may go in one request |
 //! | `emit.rs`, `emit/` | the C |
@@ -47,6 +49,8 @@ mod hoist;
 mod keys;
 mod live;
 mod masked;
+mod note;
+mod object;
 mod operation;
 mod pairing;
 mod plan;
@@ -59,13 +63,17 @@ mod standing;
 mod tokens;
 mod types;
 mod unit;
+mod whole;
 
 pub use analysis::{Analysis, Class, Partition, Used};
 pub use diagnostic::{Diagnostic, Place, Severity};
 pub use expanded::Expanded;
 pub use hoist::Hoist;
+pub use note::{Note, NoteError};
+pub use object::{Object, ObjectError};
 pub use operation::Verb;
 pub use plan::Optimisations;
 pub use program::Program;
 pub use source::{MAX_SOURCE_BYTES, Source};
 pub use unit::Unit;
+pub use whole::Whole;

@@ -16,8 +16,9 @@ pub const HEADER: File = File { name: "clinda.h", text: include_str!("../runtime
 pub const INTERNAL_HEADER: File = File { name: "runtime.h", text: include_str!("../runtime/runtime.h") };
 
 /// Its files in C.
-pub const FILES: [File; 6] = [
+pub const FILES: [File; 7] = [
     File { name: "main.c", text: include_str!("../runtime/main.c") },
+    File { name: "deadlock.c", text: include_str!("../runtime/deadlock.c") },
     File { name: "live.c", text: include_str!("../runtime/live.c") },
     File { name: "operation.c", text: include_str!("../runtime/operation.c") },
     File { name: "processes.c", text: include_str!("../runtime/processes.c") },

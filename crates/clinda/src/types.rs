@@ -24,6 +24,24 @@ pub(crate) enum Scalar {
 }
 
 impl Scalar {
+    /// All that C has words for.
+    const ALL: [Scalar; 14] = [
+        Scalar::Bool,
+        Scalar::Char,
+        Scalar::SignedChar,
+        Scalar::UnsignedChar,
+        Scalar::Short,
+        Scalar::UnsignedShort,
+        Scalar::Int,
+        Scalar::UnsignedInt,
+        Scalar::Long,
+        Scalar::UnsignedLong,
+        Scalar::LongLong,
+        Scalar::UnsignedLongLong,
+        Scalar::Float,
+        Scalar::Double,
+    ];
+
     /// As C writes it, as the run-time names it, and as the space knows it.
     fn names(self) -> (&'static str, &'static str, &'static str) {
         match self {
@@ -45,6 +63,11 @@ impl Scalar {
         }
     }
 
+    /// The one that C writes so; an enumeration is an `int`.
+    pub(crate) fn named(name: &str) -> Option<Scalar> {
+        Scalar::ALL.into_iter().find(|scalar| scalar.c_name() == name)
+    }
+
     pub(crate) fn c_name(self) -> &'static str {
         self.names().0
     }
@@ -60,6 +83,11 @@ impl Scalar {
 
     pub(crate) fn wire(self) -> &'static str {
         self.names().2
+    }
+
+    /// As others see it: an enumeration is an `int`.
+    pub(crate) fn noted(self) -> Scalar {
+        if self == Scalar::Enumeration { Scalar::Int } else { self }
     }
 
     pub(crate) fn is_integer(self) -> bool {

@@ -185,7 +185,7 @@ static int clinda_in_1(int field_2, long *field_3, int field_5, int field_8)
 ";
     assert!(c.contains(function), "{c}");
     assert!(
-        c.ends_with("{\n    clinda_in_1(i, &j, i, i\n);\n    ((void)0\n);\n}\n\n"),
+        c.contains("{\n    clinda_in_1(i, &j, i, i\n);\n    ((void)0\n);\n}\n\n"),
         "lines are where they were: {c}"
     );
     let plain = written(text, Optimisations::default());

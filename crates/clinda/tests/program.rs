@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-use quintet_clinda::{Class, Expanded, Program, Severity, Source, Unit};
+use quintet_clinda::{Class, Expanded, Program, Severity, Source, Unit, Whole};
 
 fn program(files: &[&str]) -> Program {
     let read = |(number, text): (usize, &&str)| {
@@ -145,11 +145,11 @@ fn declarations(statements: &str) -> Vec<String> {
     let source = Source::new("a.cl", text.into()).unwrap();
     let expanded = Expanded::unexpanded(&source);
     let unit = Unit::read(source, &expanded).unwrap_or_else(|found| panic!("{}", found[0]));
-    let c = Program::whole(vec![unit]).emit().remove(0);
-    let told = c.split("static void clinda_declare_keys(void)\n").nth(1).unwrap_or("");
-    assert_eq!(c.matches("    clinda_declare_keys();\n").count(), usize::from(!told.is_empty()));
-    let lines = told.lines().skip(3).take_while(|line| *line != "}").map(str::trim);
-    lines.filter(|line| !line.is_empty() && !line.starts_with("types =")).map(str::to_owned).collect()
+    let c = Program::new(vec![unit]).whole().emit();
+    let told = c.split("void clinda_declare_keys(void)\n{\n").nth(1).unwrap();
+    let is_told = |line: &&str| !line.is_empty() && *line != "    clinda_tuple types;";
+    let lines = told.lines().filter(is_told).take_while(|line| *line != "}").map(str::trim);
+    lines.filter(|line| !line.starts_with("types =")).map(str::to_owned).collect()
 }
 
 #[test]
@@ -199,7 +199,22 @@ fn types_are_declared_as_the_space_has_them() {
 }
 
 #[test]
-fn parts_of_a_program_declare_nothing() {
-    let program = program(&["void real_main(void) { int i = 0, n; out(\"t\", i, i); in(\"t\", i, ?n); }"]);
-    assert!(!program.emit()[0].contains("declare_key"));
+fn the_notes_of_files_show_what_the_files_show() {
+    let program = program(&[
+        "void real_main(void) { int i = 0, n; out(\"t\", i, i); in(\"t\", i, ?n); rd(\"u\", ?n); }",
+        "void other(void) { out(\"u\", 3L); }",
+    ]);
+    let whole = Whole::new(program.notes(), true);
+    assert_eq!((whole.check(), whole.analysis()), (program.check(), program.analysis()));
+    assert!(whole.check()[0].message.contains("for this `rd`"));
+    assert!(whole.emit().contains("    clinda_declare_key(&types, 1);\n"));
+    assert!(program.emit().iter().all(|c| !c.contains("declare_key") && c.contains("quintet-clinda 1 ")));
+    assert!(Whole::default().emit().contains("void clinda_declare_keys(void)\n{\n}\n"));
+}
+
+#[test]
+fn a_program_that_plain_c_is_in_may_begin_there() {
+    let notes = program(&["void f(void) { out(1); }"]).notes();
+    assert_eq!(Whole::new(notes.clone(), true).check(), []);
+    assert!(Whole::new(notes, false).check()[0].message.contains("no real_main"));
 }

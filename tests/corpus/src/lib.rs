@@ -18,6 +18,6 @@ mod targets;
 pub use mutation::Mutator;
 pub use seeds::{Seed, seeds};
 pub use targets::{
-    TARGETS, Target, clinda, enrolment, header, identity, journal_entry, model, replicated, resumed_clients,
-    space_log, stack_config, tls, trace_part,
+    TARGETS, Target, clinda, clinda_object, enrolment, header, identity, journal_entry, model, replicated,
+    resumed_clients, space_log, stack_config, tls, trace_part,
 };

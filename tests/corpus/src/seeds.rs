@@ -59,6 +59,7 @@ pub fn seeds() -> Vec<Seed> {
         stack::configurations(),
         traces::parts(),
         clinda::sources(),
+        clinda::objects(),
     ]
     .into_iter()
     .flatten()

@@ -1,6 +1,6 @@
 //! The entry points.
 
-use quintet_clinda::{Expanded, Hoist, Optimisations, Program, Source, Unit};
+use quintet_clinda::{Expanded, Hoist, Object, Optimisations, Program, Source, Unit, Whole};
 use quintet_contract::limits::{HEADER_BYTES, MAX_FRAME_BYTES};
 use quintet_identity::{Authority, Enrolling, Token, Validity};
 use quintet_link::Credentials;
@@ -23,7 +23,7 @@ pub struct Target {
 }
 
 /// Every entry point.
-pub const TARGETS: [Target; 30] = [
+pub const TARGETS: [Target; 31] = [
     Target { name: "header", run: header },
     Target { name: "journal_entry", run: journal_entry },
     Target { name: "stream", run: quintet_link::fuzzing::frames },
@@ -54,6 +54,7 @@ pub const TARGETS: [Target; 30] = [
     Target { name: "stack_config", run: stack_config },
     Target { name: "trace_part", run: trace_part },
     Target { name: "clinda", run: clinda },
+    Target { name: "clinda_object", run: clinda_object },
 ];
 
 /// Reads the bytes as the records of a space's log, and goes on where they end.
@@ -109,6 +110,17 @@ pub fn clinda(bytes: &[u8]) {
             }
         }
     }
+}
+
+/// Reads the bytes as an object or a library with notes of C-Linda, and looks at these as a program.
+///
+/// # Panics
+/// If a warning of it has no words.
+pub fn clinda_object(bytes: &[u8]) {
+    let Ok(object) = Object::read(bytes) else { return };
+    let whole = Whole::new(object.notes, object.is_unknown);
+    let _ = (whole.analysis().to_string(), whole.emit());
+    assert!(whole.check().iter().all(|found| !found.to_string().is_empty()));
 }
 
 /// Reads the bytes as what somebody says who connects over TLS.

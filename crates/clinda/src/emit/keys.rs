@@ -1,15 +1,13 @@
-//! The function that tells the space by which fields tuples can be spread, before the program begins.
+//! The function that tells the space by which fields tuples can be spread, before the program's first operation.
 
 use crate::keys::{Key, Kind};
 
-/// The function, or nothing for a program without keys.
+/// The function; empty for a program without keys.
 pub(super) fn function(keys: &[Key]) -> String {
-    if keys.is_empty() {
-        return String::new();
-    }
     let told: String = keys.iter().map(declaration).collect();
+    let types = if keys.is_empty() { "" } else { "    clinda_tuple types;\n" };
     format!(
-        "\n/* The fields that every in, inp, rd and rdp gives: several managers have the tuples by their values. */\nstatic void clinda_declare_keys(void)\n{{\n    clinda_tuple types;\n{told}}}\n"
+        "/* The fields that every in, inp, rd and rdp gives: several managers have the tuples by their values. */\nvoid clinda_declare_keys(void)\n{{\n{types}{told}}}\n"
     )
 }
 

@@ -6,11 +6,13 @@
 //! | `clc/options.rs` | the command line of a C compiler |
 //! | `clc/toolchain.rs` | the C compiler itself |
 //! | `clc/library.rs` | where `libquintet` is |
+//! | `clc/objects.rs` | what objects say of the program that they are to be |
 //! | `clc/compiler_said.rs` | what the C compiler says, as diagnostics |
 //! | `clc/report.rs` | what is said, to people and as JSON |
 
 mod compiler_said;
 mod library;
+mod objects;
 mod options;
 mod report;
 mod toolchain;
@@ -20,7 +22,7 @@ use clap::Args;
 use compiler_said::CompilerSaid;
 use options::{Input, Options, STANDARD_INPUT, Stage};
 use quintet::{Code, Error};
-use quintet_clinda::{Diagnostic, Expanded, MAX_SOURCE_BYTES, Program, Source, Unit, runtime};
+use quintet_clinda::{Diagnostic, Expanded, MAX_SOURCE_BYTES, Program, Source, Unit, Whole, runtime};
 use report::Report;
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -32,7 +34,7 @@ use toolchain::Toolchain;
 
 #[derive(Args)]
 #[command(
-    after_help = "Takes the options of a C compiler, and hands those on that are not its own: -c, -o FILE, -I, -D, -U, -l, -L, -O, -g, -W, -std, -MMD. Inputs are .cl files, and .c, .o and .a files for the C compiler. CC names that; else it is cc. PKG_CONFIG_PATH says where libquintet is (docs/c.md).\n\n--emit-c writes the C instead of compiling it: NAME.c for each NAME.cl, or the file that -o names. --check compiles nothing, and tells what is wrong, also with a source from the standard input: - in the place of its file. --analysis tells which tuples there are and how each kind is used. -fhoist begins operations earlier than they are written, where nobody can tell; --no-hoist does not, as without it. -ffuse makes one request of an in and the outs directly behind it, where what they put is known before; --no-fuse does not, as without it. --json prints one JSON object.\n\nExits with 1 if something is wrong with the program.\n\nExamples:\n  quintet clc jmatrix.cl -o jmatrix && quintet run -n 5 ./jmatrix 30 5\n  quintet clc -O2 -Wall -c worker.cl && quintet clc main.cl worker.o -lm -o program\n  quintet clc --emit-c jmatrix.cl\n  quintet clc --check --json jmatrix.cl\n  quintet clc --check --json - < jmatrix.cl"
+    after_help = "Takes the options of a C compiler, and hands those on that are not its own: -c, -o FILE, -I, -D, -U, -l, -L, -O, -g, -W, -std, -MMD. Inputs are .cl files, and .c, .o and .a files for the C compiler. CC names that; else it is cc. PKG_CONFIG_PATH says where libquintet is (docs/c.md).\n\n--emit-c writes the C instead of compiling it: NAME.c for each NAME.cl, or the file that -o names. --check compiles nothing, and tells what is wrong, also with a source from the standard input: - in the place of its file. --analysis tells which tuples there are and how each kind is used. -fhoist begins operations earlier than they are written, where nobody can tell; --no-hoist does not, as without it. -ffuse makes one request of an in and the outs directly behind it, where what they put is known before; --no-fuse does not, as without it. --no-keys has the program declare no keys to a space with several managers. --json prints one JSON object.\n\nExits with 1 if something is wrong with the program.\n\nExamples:\n  quintet clc jmatrix.cl -o jmatrix && quintet run -n 5 ./jmatrix 30 5\n  quintet clc -O2 -Wall -c worker.cl && quintet clc main.cl worker.o -lm -o program\n  quintet clc --emit-c jmatrix.cl\n  quintet clc --check --json jmatrix.cl\n  quintet clc --check --json - < jmatrix.cl"
 )]
 pub(crate) struct Arguments {
     /// Sources, objects, and options of a C compiler
@@ -59,12 +61,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let mut report = Report::default();
     let units = read_all(&options, &toolchain, &mut report)?;
     let Some(units) = units else { return report.finish(&options, None) };
-    let program = if options.is_whole() { Program::whole(units) } else { Program::new(units) };
-    if options.is_whole() {
-        report.extend(program.check());
+    let program = Program::new(units);
+    let mut whole = program.whole();
+    if options.stage == Stage::Check && options.is_whole() {
+        report.extend(whole.check());
     }
     if report.has_errors() {
-        return report.finish(&options, Some(&program));
+        return report.finish(&options, Some(&whole));
     }
     let succeeded = match options.stage {
         Stage::EmitC => write_c(&options, &program).map(|()| true)?,
@@ -73,10 +76,29 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         }
         Stage::Check => Compilation::new(&options, &toolchain, &folder)?.check(&program)?,
         Stage::Compile => Compilation::new(&options, &toolchain, &folder)?.objects(&program)?.is_some(),
-        Stage::Link => Compilation::new(&options, &toolchain, &folder)?.link(&program)?,
+        Stage::Link => {
+            let compilation = Compilation::new(&options, &toolchain, &folder)?;
+            let (succeeded, linked) = link(&compilation, &program, &mut report)?;
+            whole = linked.unwrap_or(whole);
+            succeeded
+        }
     };
     report.compiler_succeeded = succeeded;
-    report.finish(&options, Some(&program))
+    report.finish(&options, Some(&whole))
+}
+
+/// Makes a program, if nothing is wrong with its files together; and what they are together, if that is known.
+fn link(
+    compilation: &Compilation<'_>,
+    program: &Program,
+    report: &mut Report,
+) -> Result<(bool, Option<Whole>), Error> {
+    let Some(objects) = compilation.objects(program)? else { return Ok((false, None)) };
+    let whole = objects::whole(&objects)?;
+    report.extend(whole.as_ref().map(Whole::check).unwrap_or_default());
+    let declared = whole.as_ref().filter(|_| compilation.options.declares_keys);
+    let succeeded = !report.has_errors() && compilation.link(&objects, declared)?;
+    Ok((succeeded, whole))
 }
 
 /// Reads and checks every .cl file; none if something is wrong with one.
@@ -143,6 +165,9 @@ fn write_c(options: &Options, program: &Program) -> Result<(), Error> {
 fn write(path: &Path, text: &str) -> Result<(), Error> {
     fs::write(path, text).map_err(|error| Error::new(Code::BadFile, format!("{}: {error}", path.display())))
 }
+
+/// The file in which a whole program tells of itself.
+const WHOLE_NAME: &str = "whole.c";
 
 /// What compiles written C, and where.
 struct Compilation<'a> {
@@ -235,14 +260,15 @@ impl<'a> Compilation<'a> {
         }
     }
 
-    /// Compiles everything, and makes a program of it with the run-time.
-    fn link(&self, program: &Program) -> Result<bool, Error> {
-        let Some(objects) = self.objects(program)? else { return Ok(false) };
+    /// Makes a program of objects, with the run-time and what is known of all of them together.
+    fn link(&self, objects: &[PathBuf], whole: Option<&Whole>) -> Result<bool, Error> {
         write(&self.folder.join(runtime::INTERNAL_HEADER.name), runtime::INTERNAL_HEADER.text)?;
         let mut parts = Vec::new();
-        for file in runtime::FILES {
-            let path = self.folder.join(file.name);
-            write(&path, file.text)?;
+        let told = whole.cloned().unwrap_or_default().emit();
+        let files = runtime::FILES.map(|file| (file.name, file.text));
+        for (name, text) in files.into_iter().chain([(WHOLE_NAME, told.as_str())]) {
+            let path = self.folder.join(name);
+            write(&path, text)?;
             let object = path.with_extension("o");
             self.toolchain.compile_runtime(&path, &object)?;
             parts.push(object);
@@ -250,6 +276,6 @@ impl<'a> Compilation<'a> {
         let archive = self.folder.join("libclinda.a");
         self.toolchain.archive(&archive, &parts)?;
         let output = self.options.output.clone().unwrap_or_else(|| PathBuf::from("a.out"));
-        self.toolchain.link(&objects, &archive, &output, self.options)
+        self.toolchain.link(objects, &archive, &output, self.options)
     }
 }

@@ -1,6 +1,8 @@
 //! `quintet clc`: programs in C-Linda, from their source to what they say.
 
+mod apart;
 mod check;
+mod deadlock;
 mod driver;
 mod evals;
 mod fused;

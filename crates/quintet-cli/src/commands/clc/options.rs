@@ -56,6 +56,8 @@ pub(super) struct Options {
     pub(super) hoists: bool,
     /// Whether an `in` and the `out`s behind it are one request where they can be.
     pub(super) fuses: bool,
+    /// Whether a program tells its space by which fields its tuples can be spread.
+    pub(super) declares_keys: bool,
     pub(super) analysis: bool,
     pub(super) json: bool,
 }
@@ -124,6 +126,7 @@ impl Options {
             link: Vec::new(),
             hoists: false,
             fuses: false,
+            declares_keys: true,
             analysis: false,
             json: false,
         };
@@ -156,6 +159,8 @@ impl Options {
             "-fno-hoist" | "--no-hoist" => self.hoists = false,
             "-ffuse" => self.fuses = true,
             "-fno-fuse" | "--no-fuse" => self.fuses = false,
+            "-fkeys" => self.declares_keys = true,
+            "-fno-keys" | "--no-keys" => self.declares_keys = false,
             "--analysis" => self.analysis = true,
             "--json" => self.json = true,
             "-x" => check_language(&value()?.to_string_lossy())?,
@@ -252,6 +257,11 @@ impl Options {
         self.dependencies.iter().any(|option| option.to_string_lossy().starts_with(name))
     }
 
+    /// Whether no warning is wanted.
+    pub(super) fn has_no_warnings(&self) -> bool {
+        self.compile.iter().any(|option| option == "-w")
+    }
+
     /// What the written C does otherwise than the sources say, where nobody can tell.
     pub(super) fn optimisations(&self) -> Optimisations {
         Optimisations { hoist: self.hoist(), fuses: self.fuses }
@@ -266,7 +276,7 @@ impl Options {
         }
     }
 
-    /// Whether all sources of a program are there, so that what nobody puts is missing.
+    /// Whether all sources of a program are there, so that how it uses its tuples is known before it is compiled.
     pub(super) fn is_whole(&self) -> bool {
         let has_objects = self.inputs.iter().any(|input| !matches!(input, Input::Clinda(_)));
         matches!(self.stage, Stage::Link | Stage::Check) && !has_objects
@@ -344,6 +354,13 @@ mod tests {
         let fuses = |line: &str| parse(line).unwrap().optimisations().fuses;
         assert!(fuses("-ffuse -c a.cl") && fuses("-fno-fuse -ffuse a.cl"));
         assert!(!fuses("-fhoist a.cl") && !fuses("-ffuse --no-fuse a.cl"));
+    }
+
+    #[test]
+    fn keys_are_declared_unless_that_is_not_wanted() {
+        let declares = |line: &str| parse(line).unwrap().declares_keys;
+        assert!(declares("a.cl") && declares("-fno-keys -fkeys a.o"));
+        assert!(!declares("a.cl --no-keys") && !declares("-fkeys -fno-keys a.cl"));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::options::{Options, Stage};
 use crate::output::{print_json, print_line};
 use quintet::Error;
-use quintet_clinda::{Diagnostic, Program, Severity};
+use quintet_clinda::{Diagnostic, Severity, Whole};
 use serde_json::{Value, json};
 use std::io::{Write, stderr};
 use std::process::ExitCode;
@@ -34,15 +34,16 @@ impl Report {
     }
 
     /// Says it, and what to exit with.
-    pub(super) fn finish(&self, options: &Options, program: Option<&Program>) -> Result<ExitCode, Error> {
-        for diagnostic in &self.diagnostics {
+    pub(super) fn finish(&self, options: &Options, whole: Option<&Whole>) -> Result<ExitCode, Error> {
+        let is_wanted = |found: &&Diagnostic| found.severity == Severity::Error || !options.has_no_warnings();
+        for diagnostic in self.diagnostics.iter().filter(is_wanted) {
             // If that fails there is nobody to tell.
             let _ = writeln!(stderr(), "{diagnostic}");
         }
         let is_good = self.compiler_succeeded && !self.has_errors();
-        let analysis = program.filter(|_| options.analysis).map(Program::analysis);
+        let analysis = whole.filter(|_| options.analysis).map(Whole::analysis);
         if options.json {
-            let diagnostics: Vec<Value> = self.diagnostics.iter().map(diagnostic).collect();
+            let diagnostics: Vec<Value> = self.diagnostics.iter().filter(is_wanted).map(diagnostic).collect();
             let mut object = json!({"ok": is_good, "diagnostics": diagnostics});
             if let Some(analysis) = &analysis {
                 object["partitions"] = analysis.partitions().iter().map(partition).collect();

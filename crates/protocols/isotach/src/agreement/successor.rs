@@ -87,6 +87,39 @@ mod tests {
     }
 
     #[test]
+    fn no_view_follows_that_changes_nothing() {
+        let [two, three, four] = [2, 3, 4].map(NodeId);
+        let home = Topology::lan(NodeId(9), &[ONE, two, three, four]).expect("it has nodes");
+        let topology = Topology::lan(NodeId(9), &[ONE, two, three]).expect("it has nodes");
+        let mut agreement = Agreement::new(ONE, NodeId(100), View(1), home);
+        agreement.members = Members::first(topology);
+        let ask = |agreement: &mut Agreement, life: u64| {
+            agreement.hear(NOW, four, View(0), AgreeStep::Asks(life));
+            for other in [two, three] {
+                agreement.hear(NOW, other, View(1), AgreeStep::Joins([(four, life)].into()));
+            }
+        };
+        let said = |agreement: &mut Agreement| -> Vec<AgreeStep> {
+            agreement.said.drain(..).filter(|(to, ..)| *to == two).map(|(_, _, step)| step).collect()
+        };
+        let prepared = |said: Vec<AgreeStep>| {
+            said.into_iter().find_map(|step| match step {
+                AgreeStep::Prepare(ballot) => Some(ballot),
+                _ => None,
+            })
+        };
+        ask(&mut agreement, 5);
+        let ballot = prepared(said(&mut agreement)).expect("there is somebody to let in");
+        agreement.lose(NOW, four);
+        agreement.hear(NOW, two, View(1), AgreeStep::Promise { ballot, accepted: None });
+        let is_put_forth = |step: &AgreeStep| matches!(step, AgreeStep::Accept(..) | AgreeStep::Agreed(_));
+        assert!(!said(&mut agreement).iter().any(is_put_forth), "who asked is gone again");
+        agreement.find(four);
+        ask(&mut agreement, 6);
+        assert!(prepared(said(&mut agreement)).is_some(), "it asks again");
+    }
+
+    #[test]
     fn no_more_are_let_in_than_a_view_may_have_that_joined() {
         let numbered = |all: std::ops::RangeInclusive<u16>| all.map(NodeId).collect::<Vec<_>>();
         let home = Topology::lan(NodeId(0), &numbered(0..=600)).expect("it has nodes");

@@ -12,7 +12,8 @@
 //! | `space/routing.rs` | what a router and one of several managers need more |
 //! | `space/clients.rs` | the pairs of up to 64 clients at the same time |
 //! | `space/matching.rs` | the same among up to a million tuples |
-//! | `space/blocked.rs` | the same while up to ten thousand takers wait |
+//! | `space/blocked.rs` | the same while up to fifty thousand takers wait |
+//! | `space/wakes.rs` | how many of them are woken by one tuple |
 //! | `space/python.rs`, `space/c.rs` | the pair from Python, from C |
 //! | `space/memory.rs` | bytes a tuple |
 //! | `space/served.rs` | the space in another process that they use |
@@ -32,6 +33,7 @@ mod replicated;
 mod routing;
 pub(super) mod served;
 mod updates;
+mod wakes;
 
 use super::case::Case;
 use super::row::median;
@@ -60,6 +62,7 @@ pub(super) fn cases() -> Vec<Case> {
         c::cases(),
         matching::cases(),
         blocked::cases(),
+        wakes::cases(),
         memory::cases(),
     ];
     all.into_iter().flatten().collect()

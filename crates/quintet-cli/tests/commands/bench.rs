@@ -88,6 +88,10 @@ fn a_group_is_narrowed_to_the_cases_over_a_link() {
     assert_eq!(listed(["bench", "space", "--link", "tls", "--list", "--json"]), over_tls);
     let in_shared_memory = listed(["bench", "space", "--link", "shm", "--list", "--json"]);
     assert!(in_shared_memory.contains(&expected("pair-64-shm", &redis, 0.035)), "{in_shared_memory:?}");
+    for small in ["pair-16-shm", "pair-1k-shm"] {
+        assert!(in_shared_memory.contains(&expected(small, &redis, Value::Null)), "{in_shared_memory:?}");
+        assert!(in_shared_memory.contains(&expected(small, &[], 2_000.)), "{in_shared_memory:?}");
+    }
 }
 
 #[test]

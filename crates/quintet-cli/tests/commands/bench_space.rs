@@ -36,6 +36,27 @@ fn blocked_takers_are_woken() {
 }
 
 #[test]
+fn one_of_many_takers_is_woken_by_a_tuple() {
+    let row = measured("blocked-50000-wakes");
+    let said = ["unit", "ours", "goal", "goal_met"].map(|name| row[name].clone());
+    assert_eq!(said, [Value::from("wakes/out"), 1.0.into(), 1.0.into(), true.into()], "{row}");
+}
+
+#[test]
+fn pairs_of_other_lengths_are_compared_with_the_peer_of_that_length() {
+    let folder = TempDir::new().unwrap();
+    // It answers only who asks for that length.
+    for (case, asked) in [("pair-1k-shm", "pair-1k --bytes 1024"), ("pair-64k-shm", "pair-64k --bytes 65536")]
+    {
+        let line =
+            format!(r#"echo "$@" | grep -q -- '{asked}' && echo '{{"statistic": "p50", "value": 1.0}}'"#);
+        script(&folder, "redis_pair", &line);
+        let row = measured_beside(case, text(folder.path()));
+        assert!(row["ours"].as_f64() > Some(0.) && row["peer_value"] == 1.0, "{row}");
+    }
+}
+
+#[test]
 fn without_the_peer_pipelined_pairs_are_measured_all_the_same() {
     let row = measured("pipelined-shm");
     assert_eq!((&row["unit"], &row["better"]), (&"pairs/s".into(), &"higher".into()), "{row}");

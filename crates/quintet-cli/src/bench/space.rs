@@ -14,6 +14,7 @@
 //! | `space/matching.rs` | the same among up to a million tuples |
 //! | `space/blocked.rs` | the same while up to fifty thousand takers wait |
 //! | `space/wakes.rs` | how many of them are woken by one tuple |
+//! | `space/farm.rs` | how short the tasks of a worker farm may be |
 //! | `space/python.rs`, `space/c.rs` | the pair from Python, from C |
 //! | `space/memory.rs` | bytes a tuple |
 //! | `space/served.rs` | the space in another process that they use |
@@ -21,6 +22,7 @@
 mod blocked;
 mod c;
 mod clients;
+mod farm;
 mod logged;
 mod managers;
 mod matching;
@@ -40,6 +42,7 @@ use super::row::median;
 use quintet::Error;
 use std::time::Instant;
 
+pub(super) use farm::work;
 pub(crate) use memory::MemoryArguments;
 pub(super) use memory::anonymous_bytes;
 
@@ -63,6 +66,7 @@ pub(super) fn cases() -> Vec<Case> {
         matching::cases(),
         blocked::cases(),
         wakes::cases(),
+        farm::cases(),
         memory::cases(),
     ];
     all.into_iter().flatten().collect()

@@ -95,6 +95,15 @@ fn a_group_is_narrowed_to_the_cases_over_a_link() {
 }
 
 #[test]
+fn farms_are_measured_beside_lists_of_redis() {
+    let cases = listed(["bench", "space", "--list", "--json"]);
+    for farm in ["farm-1", "farm-2", "farm-1-leased", "farm-2-leased"] {
+        let farm = expected(&format!("{farm}-smallest-90"), &["redis-c"], Value::Null);
+        assert!(cases.contains(&farm), "{farm:?}: {cases:?}");
+    }
+}
+
+#[test]
 fn a_busy_client_is_compared_with_itself_among_idle_ones() {
     let beside = ["1"];
     let cases = [

@@ -1,6 +1,7 @@
 //! `bench space` and `bench engine`: what it finds is counted as it says.
 
-use crate::tool::{quintet, result, script, start, text};
+use crate::tool::{LONG, quintet, result, script, start, text, wait_until};
+use quintet::{Lab, LinkAddress, ServeConfig, Server, template, tuple};
 use quintet_testbed::TempDir;
 use serde_json::Value;
 
@@ -138,4 +139,37 @@ fn a_stored_tuple_takes_no_more_than_the_goal_beyond_its_data() {
         let bytes = line["value"].as_f64().unwrap_or_default();
         assert!(code == 0 && (40. ..=200.).contains(&bytes), "{index}: {said}");
     }
+}
+
+#[test]
+fn workers_of_a_farm_take_their_tasks_or_lease_them() {
+    for (words, leases) in [(&["bench-side", "farm"][..], 0), (&["bench-side", "farm", "--leases"], 1)] {
+        let folder = TempDir::new().unwrap();
+        let server =
+            Server::start(LinkAddress::Unix(folder.path().join("socket")), &ServeConfig::default()).unwrap();
+        let address = server.addresses()[0].to_string();
+        let space = Lab::connect(server.addresses()[0].clone(), 0, LONG).unwrap().space();
+        let _worker = quintet(words.iter().copied().chain([&*address]));
+        space.out(tuple!["task", 7u64, 1_000u64, 3u64]).unwrap();
+        let result = space.take_within(&template!["result", ?u64], LONG);
+        assert_eq!(result.unwrap(), tuple!["result", 7u64]);
+        let one_minute = 60_000_000_000u64;
+        space.out(tuple!["task", 8u64, one_minute, 1u64]).unwrap();
+        wait_until(|| space.status().unwrap().tuples == 0);
+        assert_eq!(space.status().unwrap().leases, leases);
+    }
+}
+
+#[test]
+fn the_smallest_task_of_a_farm_lies_where_it_is_looked_for() {
+    let case =
+        ["bench", "--case", "farm-1-smallest-90", "--rounds", "1", "--peers", "/nonexistent", "--json"];
+    let (code, said) = result(quintet(case));
+    // On a busy machine there may be none.
+    if code != 0 {
+        assert!(said.contains("others have the processors"), "{said}");
+        return;
+    }
+    let row: Value = serde_json::from_str(&said).unwrap_or_else(|error| panic!("{error}: {said}"));
+    assert!(row["ours"].as_f64().is_some_and(|ours| (10e3..=10e6).contains(&ours)), "{row}");
 }

@@ -17,10 +17,12 @@
 //! | `space/farm.rs` | how short the tasks of a worker farm may be |
 //! | `space/python.rs`, `space/c.rs` | the pair from Python, from C |
 //! | `space/memory.rs` | bytes a tuple |
+//! | `space/churn.rs` | a server's memory while what it stores changes |
 //! | `space/served.rs` | the space in another process that they use |
 
 mod blocked;
 mod c;
+mod churn;
 mod clients;
 mod farm;
 mod logged;
@@ -68,6 +70,7 @@ pub(super) fn cases() -> Vec<Case> {
         wakes::cases(),
         farm::cases(),
         memory::cases(),
+        churn::cases(),
     ];
     all.into_iter().flatten().collect()
 }

@@ -95,12 +95,14 @@ fn a_group_is_narrowed_to_the_cases_over_a_link() {
 }
 
 #[test]
-fn farms_are_measured_beside_lists_of_redis() {
+fn farms_and_churn_are_measured_beside_lists_of_redis() {
     let cases = listed(["bench", "space", "--list", "--json"]);
     for farm in ["farm-1", "farm-2", "farm-1-leased", "farm-2-leased"] {
         let farm = expected(&format!("{farm}-smallest-90"), &["redis-c"], Value::Null);
         assert!(cases.contains(&farm), "{farm:?}: {cases:?}");
     }
+    assert!(cases.contains(&expected("churn-shm", &[], 1.1)), "{cases:?}");
+    assert!(cases.contains(&expected("churn-shm", &["redis-c"], Value::Null)), "{cases:?}");
 }
 
 #[test]

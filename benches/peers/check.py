@@ -98,6 +98,8 @@ EXPECTED = [
     ("redis_pair_tls", [], "redis-c-tls", [("pair-64-tls", "ns")]),
     ("redis_pair.py", [], "redis-py", [("pair-64", "ns"), ("pair-1m", "ns")]),
     ("redis_pair.py", ["--case", "pair-1m"], "redis-py", [("pair-1m", "ns")]),
+    ("rinda_pair.rb", [], "rinda", [("pair-64", "ns"), ("pair-64-proxy", "ns")]),
+    ("rinda_pair.rb", ["--case", "pair-64-proxy"], "rinda", [("pair-64-proxy", "ns")]),
     ("redis_logged", [], "redis-c-always", [("logged-1", "pairs/s"), ("logged-16", "pairs/s")]),
     (
         "redis_updates",

@@ -47,6 +47,11 @@ pub(super) const REDIS_64K: Peer = Peer::new("redis-c", "redis_pair", "pair-64k"
 pub(super) const REDIS_TCP: Peer = redis_over_tcp("pair-64-tcp");
 /// The same over TLS, both sides with a certificate.
 pub(super) const REDIS_TLS: Peer = Peer::new("redis-c-tls", "redis_pair_tls", "pair-64-tls");
+/// A tuple space of Ruby's, over a Unix socket: as its documentation says to, and more quickly.
+pub(super) const RINDA: &[Peer] = &[
+    Peer::new("rinda-proxy", "rinda_pair.rb", "pair-64-proxy"),
+    Peer::new("rinda", "rinda_pair.rb", "pair-64"),
+];
 /// Over the Unix socket with 1 MiB.
 pub(super) const REDIS_LARGE: Peer = Peer::new("redis-c", "redis_pair", "pair-1m");
 /// The same with 16 MiB.

@@ -33,15 +33,13 @@ pub(in crate::bench) struct Pairs {
 }
 
 pub(super) fn cases() -> Vec<Case> {
-    let pair = |name, peer: Peer, prepare: Prepare| {
-        Case::new(Group::Space, name, Unit::Nanoseconds, Better::Lower, prepare).beside(Beside::Program(peer))
-    };
+    let case =
+        |name, prepare: Prepare| Case::new(Group::Space, name, Unit::Nanoseconds, Better::Lower, prepare);
+    let pair = |name, peer: Peer, prepare| case(name, prepare).beside(Beside::Program(peer));
     let served = |name, peer, prepare| pair(name, peer, prepare).under(WAITING, PLACEMENT);
-    let alone = |name, prepare: Prepare| {
-        Case::new(Group::Space, name, Unit::Nanoseconds, Better::Lower, prepare)
-            .goal(SHARED_GOAL)
-            .under(WAITING, PLACEMENT)
-    };
+    let alone = |name, prepare| case(name, prepare).goal(SHARED_GOAL).under(WAITING, PLACEMENT);
+    let beside_rinda =
+        |name, prepare| case(name, prepare).beside(Beside::Programs(peer::RINDA)).under(WAITING, PLACEMENT);
     vec![
         pair("pair-64-inprocess", peer::REDIS, small_in_process).goal(0.01),
         served("pair-64-shm", peer::REDIS, small_in_shared_memory).goal(0.035),
@@ -51,6 +49,7 @@ pub(super) fn cases() -> Vec<Case> {
         alone("pair-1k-shm", of_1k),
         served("pair-64k-shm", peer::REDIS_64K, || of_bytes(64 << 10, 5_000, 1)),
         served("pair-64-unix", peer::REDIS, || small_over(Over::Unix)).goal(SOCKET_GOAL),
+        beside_rinda("pair-64-unix", || small_over(Over::Unix)),
         served("pair-64-tcp", peer::REDIS_TCP, || small_over(Over::Tcp)).goal(SOCKET_GOAL),
         served("pair-64-tls", peer::REDIS_TLS, || small_over(Over::Tls)).goal(TLS_GOAL),
         served("pair-1m-shm-rust", peer::REDIS_LARGE, || large_in_shared_memory(MEBIBYTE_NUMBERS, 200)),

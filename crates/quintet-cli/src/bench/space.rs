@@ -3,6 +3,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `space/pair.rs` | a tuple put and taken again, each awaited |
+//! | `space/packed.rs` | the same of long data that are packed |
 //! | `space/pipelined.rs` | the same with many under way |
 //! | `space/logged.rs` | the same where each operation is on the disk before it is answered |
 //! | `space/replicated.rs` | the same where it is on the disks of a majority of three servers |
@@ -29,6 +30,7 @@ mod logged;
 mod managers;
 mod matching;
 mod memory;
+mod packed;
 pub(super) mod pair;
 mod pipelined;
 mod python;
@@ -55,6 +57,7 @@ pub(super) const PLACEMENT: &str = "own cores";
 pub(super) fn cases() -> Vec<Case> {
     let all = [
         pair::cases(),
+        packed::cases(),
         pipelined::cases(),
         clients::cases(),
         logged::cases(),

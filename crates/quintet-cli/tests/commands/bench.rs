@@ -74,6 +74,7 @@ fn a_group_is_narrowed_to_the_cases_over_a_link() {
     let redis = ["redis-c-tcp"];
     let over_tcp = [
         expected("pair-64-tcp", &redis, 0.6),
+        expected("packed-1m-tcp", &["as it is"], Value::Null),
         expected("pipelined-tcp", &redis, 4.),
         expected("clients-1-tcp", &redis, 1.),
         expected("clients-4-tcp", &redis, 1.),

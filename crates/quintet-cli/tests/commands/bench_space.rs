@@ -58,6 +58,14 @@ fn pairs_of_other_lengths_are_compared_with_the_peer_of_that_length() {
 }
 
 #[test]
+fn packed_data_go_over_a_slow_wire_and_are_stored_as_they_came() {
+    let slow = measured("packed-1m-slow");
+    assert!(slow["ours"].as_f64() > Some(0.) && slow["peer"] == "as it is", "{slow}");
+    let stored = measured("packed-1m-stored");
+    assert!(stored["ratio"].as_f64() < Some(0.1) && stored["peer_value"].as_f64() > Some(1e6), "{stored}");
+}
+
+#[test]
 fn without_the_peer_pipelined_pairs_are_measured_all_the_same() {
     let row = measured("pipelined-shm");
     assert_eq!((&row["unit"], &row["better"]), (&"pairs/s".into(), &"higher".into()), "{row}");

@@ -130,9 +130,13 @@ impl Pairs {
     }
 
     fn large(numbers: usize, count: u64) -> Result<Pairs, Error> {
-        let array = Array::from_elements(&[numbers as u64], &vec![0.5f64; numbers])?;
+        Ok(Pairs::of_array(Array::from_elements(&[numbers as u64], &vec![0.5f64; numbers])?, count))
+    }
+
+    /// A name and this array of float64, so many times.
+    pub(super) fn of_array(array: Array, count: u64) -> Pairs {
         let (tuple, template) = (tuple!["pair", array], template!["pair", ?ArrayOf<f64, 1>]);
-        Ok(Pairs { tuple, template, count, group: 1 })
+        Pairs { tuple, template, count, group: 1 }
     }
 
     /// A tenth of them, untimed.

@@ -15,7 +15,7 @@
 #include "ports.h"
 #include "sides.h"
 
-enum { START_TRIES = 5000, PORT_DIGITS = 8, MOST_ARGUMENTS = 48 };
+enum { START_TRIES = 5000, PORT_DIGITS = 8, MOST_ARGUMENTS = 48, ANY_CPU = -1 };
 
 struct server {
     pid_t process;
@@ -44,7 +44,8 @@ __attribute__((noreturn)) static inline void become_server(const struct server *
     int nowhere = open("/dev/null", O_RDWR);
     if (nowhere < 0 || dup2(nowhere, STDIN_FILENO) < 0 || dup2(nowhere, STDOUT_FILENO) < 0)
         _exit(EXIT_BROKEN);
-    pin_to(cpu);
+    if (cpu != ANY_CPU)
+        pin_to(cpu);
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
         _exit(EXIT_BROKEN);
     char port[PORT_DIGITS];

@@ -151,8 +151,10 @@ impl State {
     fn join(self: &Arc<Self>, near: TcpStream, far: TcpStream) -> io::Result<()> {
         let (is_lost, most) = (Arc::<AtomicBool>::default(), self.most.load(Ordering::Relaxed));
         let rate = self.rate.load(Ordering::Relaxed);
-        if rate != usize::MAX {
-            for end in [&near, &far] {
+        for end in [&near, &far] {
+            // A piece does not wait until those before it are acknowledged: no wire does.
+            end.set_nodelay(true)?;
+            if rate != usize::MAX {
                 set_socket_recv_buffer_size(end, SLOW_BUFFER_BYTES)?;
             }
         }

@@ -65,6 +65,8 @@ pub(super) enum Unit {
     Bytes,
     /// A part of a whole: of a processor, for one.
     Share,
+    /// So many of these, such as wakes for each tuple that is put.
+    Number(&'static str),
 }
 
 /// Which way a figure should go.
@@ -201,6 +203,7 @@ impl Unit {
             Unit::BytesPerSecond => "bytes/s".to_owned(),
             Unit::Bytes => "bytes".to_owned(),
             Unit::Share => "1".to_owned(),
+            Unit::Number(what) => what.to_owned(),
         }
     }
 
@@ -215,6 +218,7 @@ impl Unit {
             Unit::BytesPerSecond => scaled(value, &["B/s", "kB/s", "MB/s", "GB/s"]),
             Unit::Bytes => scaled(value, &["B", "kB", "MB", "GB"]),
             Unit::Share => format!("{:.3} %", value * 100.),
+            Unit::Number(what) => format!("{value:.4} {what}"),
         }
     }
 }
@@ -252,6 +256,7 @@ mod tests {
         assert_eq!(Unit::BytesPerSecond.show(17.1e9), "17.1 GB/s");
         assert_eq!(Unit::Bytes.show(180.), "180 B");
         assert_eq!(Unit::Share.show(0.000_21), "0.021 %");
+        assert_eq!(Unit::Number("wakes/out").show(1.), "1.0000 wakes/out");
     }
 
     #[test]

@@ -37,10 +37,21 @@ pub(super) const OPEN_MPI: Peer = Peer::new("openmpi", "mpi_shm", "rtt-64");
 pub(super) const ICEORYX2: Peer = Peer::new("iceoryx2", "iceoryx2", "rtt-64");
 /// A value put into a list of a server, and taken out.
 pub(super) const REDIS: Peer = Peer::new("redis-c", "redis_pair", "pair-64");
-/// The same over TCP.
+/// The same with 16 bytes.
+pub(super) const REDIS_16: Peer = Peer::new("redis-c", "redis_pair", "pair-16").with(&["--bytes", "16"]);
+/// With 1 KiB.
+pub(super) const REDIS_1K: Peer = Peer::new("redis-c", "redis_pair", "pair-1k").with(&["--bytes", "1024"]);
+/// With 64 KiB.
+pub(super) const REDIS_64K: Peer = Peer::new("redis-c", "redis_pair", "pair-64k").with(&["--bytes", "65536"]);
+/// With 64 bytes over TCP.
 pub(super) const REDIS_TCP: Peer = redis_over_tcp("pair-64-tcp");
 /// The same over TLS, both sides with a certificate.
 pub(super) const REDIS_TLS: Peer = Peer::new("redis-c-tls", "redis_pair_tls", "pair-64-tls");
+/// A tuple space of Ruby's, over a Unix socket: as its documentation says to, and more quickly.
+pub(super) const RINDA: &[Peer] = &[
+    Peer::new("rinda-proxy", "rinda_pair.rb", "pair-64-proxy"),
+    Peer::new("rinda", "rinda_pair.rb", "pair-64"),
+];
 /// Over the Unix socket with 1 MiB.
 pub(super) const REDIS_LARGE: Peer = Peer::new("redis-c", "redis_pair", "pair-1m");
 /// The same with 16 MiB.

@@ -23,7 +23,7 @@ use quintet_predict::calibrate::{
     Calibrated, DEPTH, PAUSE, SHARED_SIZES, SMALL, SOCKET_SIZES, pair, pair_in_process,
 };
 
-pub(super) use farm::work;
+pub(super) use farm::{compute, work};
 
 /// A prediction may be so many times what is measured, or that part of it.
 const GOAL: f64 = 1.25;

@@ -3,6 +3,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `space/pair.rs` | a tuple put and taken again, each awaited |
+//! | `space/packed.rs` | the same of long data that are packed |
 //! | `space/pipelined.rs` | the same with many under way |
 //! | `space/logged.rs` | the same where each operation is on the disk before it is answered |
 //! | `space/replicated.rs` | the same where it is on the disks of a majority of three servers |
@@ -12,18 +13,24 @@
 //! | `space/routing.rs` | what a router and one of several managers need more |
 //! | `space/clients.rs` | the pairs of up to 64 clients at the same time |
 //! | `space/matching.rs` | the same among up to a million tuples |
-//! | `space/blocked.rs` | the same while up to ten thousand takers wait |
+//! | `space/blocked.rs` | the same while up to fifty thousand takers wait |
+//! | `space/wakes.rs` | how many of them are woken by one tuple |
+//! | `space/farm.rs` | how short the tasks of a worker farm may be |
 //! | `space/python.rs`, `space/c.rs` | the pair from Python, from C |
 //! | `space/memory.rs` | bytes a tuple |
+//! | `space/churn.rs` | a server's memory while what it stores changes |
 //! | `space/served.rs` | the space in another process that they use |
 
 mod blocked;
 mod c;
+mod churn;
 mod clients;
+mod farm;
 mod logged;
 mod managers;
 mod matching;
 mod memory;
+mod packed;
 pub(super) mod pair;
 mod pipelined;
 mod python;
@@ -32,12 +39,14 @@ mod replicated;
 mod routing;
 pub(super) mod served;
 mod updates;
+mod wakes;
 
 use super::case::Case;
 use super::row::median;
 use quintet::Error;
 use std::time::Instant;
 
+pub(super) use farm::work;
 pub(crate) use memory::MemoryArguments;
 pub(super) use memory::anonymous_bytes;
 
@@ -48,6 +57,7 @@ pub(super) const PLACEMENT: &str = "own cores";
 pub(super) fn cases() -> Vec<Case> {
     let all = [
         pair::cases(),
+        packed::cases(),
         pipelined::cases(),
         clients::cases(),
         logged::cases(),
@@ -60,7 +70,10 @@ pub(super) fn cases() -> Vec<Case> {
         c::cases(),
         matching::cases(),
         blocked::cases(),
+        wakes::cases(),
+        farm::cases(),
         memory::cases(),
+        churn::cases(),
     ];
     all.into_iter().flatten().collect()
 }

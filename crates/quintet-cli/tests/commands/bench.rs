@@ -74,6 +74,7 @@ fn a_group_is_narrowed_to_the_cases_over_a_link() {
     let redis = ["redis-c-tcp"];
     let over_tcp = [
         expected("pair-64-tcp", &redis, 0.6),
+        expected("packed-1m-tcp", &["as it is"], Value::Null),
         expected("pipelined-tcp", &redis, 4.),
         expected("clients-1-tcp", &redis, 1.),
         expected("clients-4-tcp", &redis, 1.),
@@ -82,12 +83,31 @@ fn a_group_is_narrowed_to_the_cases_over_a_link() {
     ];
     assert_eq!(listed(["bench", "space", "--link", "tcp", "--list", "--json"]), over_tcp);
     let redis = ["redis-c"];
-    let over_unix = [expected("pair-64-unix", &redis, 0.6), expected("pipelined-unix", &redis, 4.)];
+    let over_unix = [
+        expected("pair-64-unix", &redis, 0.6),
+        expected("pair-64-unix", &["rinda-proxy", "rinda"], Value::Null),
+        expected("pipelined-unix", &redis, 4.),
+    ];
     assert_eq!(listed(["bench", "space", "--link", "unix", "--list", "--json"]), over_unix);
     let over_tls = [expected("pair-64-tls", &["redis-c-tls"], 0.5)];
     assert_eq!(listed(["bench", "space", "--link", "tls", "--list", "--json"]), over_tls);
     let in_shared_memory = listed(["bench", "space", "--link", "shm", "--list", "--json"]);
     assert!(in_shared_memory.contains(&expected("pair-64-shm", &redis, 0.035)), "{in_shared_memory:?}");
+    for small in ["pair-16-shm", "pair-1k-shm"] {
+        assert!(in_shared_memory.contains(&expected(small, &redis, Value::Null)), "{in_shared_memory:?}");
+        assert!(in_shared_memory.contains(&expected(small, &[], 2_000.)), "{in_shared_memory:?}");
+    }
+}
+
+#[test]
+fn farms_and_churn_are_measured_beside_lists_of_redis() {
+    let cases = listed(["bench", "space", "--list", "--json"]);
+    for farm in ["farm-1", "farm-2", "farm-1-leased", "farm-2-leased"] {
+        let farm = expected(&format!("{farm}-smallest-90"), &["redis-c"], Value::Null);
+        assert!(cases.contains(&farm), "{farm:?}: {cases:?}");
+    }
+    assert!(cases.contains(&expected("churn-shm", &[], 1.1)), "{cases:?}");
+    assert!(cases.contains(&expected("churn-shm", &["redis-c"], Value::Null)), "{cases:?}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! `bench space` and `bench engine`: what it finds is counted as it says.
 
-use crate::tool::{quintet, result, script, start, text};
+use crate::tool::{LONG, quintet, result, script, start, text, wait_until};
+use quintet::{Lab, LinkAddress, ServeConfig, Server, template, tuple};
 use quintet_testbed::TempDir;
 use serde_json::Value;
 
@@ -33,6 +34,35 @@ fn among_more_tuples_a_match_is_compared_with_itself() {
 fn blocked_takers_are_woken() {
     let row = measured("blocked-100");
     assert!(row["ours"].as_f64() > Some(0.) && row["peer"] == "10", "{row}");
+}
+
+#[test]
+fn one_of_many_takers_is_woken_by_a_tuple() {
+    let row = measured("blocked-50000-wakes");
+    let said = ["unit", "ours", "goal", "goal_met"].map(|name| row[name].clone());
+    assert_eq!(said, [Value::from("wakes/out"), 1.0.into(), 1.0.into(), true.into()], "{row}");
+}
+
+#[test]
+fn pairs_of_other_lengths_are_compared_with_the_peer_of_that_length() {
+    let folder = TempDir::new().unwrap();
+    // It answers only who asks for that length.
+    for (case, asked) in [("pair-1k-shm", "pair-1k --bytes 1024"), ("pair-64k-shm", "pair-64k --bytes 65536")]
+    {
+        let line =
+            format!(r#"echo "$@" | grep -q -- '{asked}' && echo '{{"statistic": "p50", "value": 1.0}}'"#);
+        script(&folder, "redis_pair", &line);
+        let row = measured_beside(case, text(folder.path()));
+        assert!(row["ours"].as_f64() > Some(0.) && row["peer_value"] == 1.0, "{row}");
+    }
+}
+
+#[test]
+fn packed_data_go_over_a_slow_wire_and_are_stored_as_they_came() {
+    let slow = measured("packed-1m-slow");
+    assert!(slow["ours"].as_f64() > Some(0.) && slow["peer"] == "as it is", "{slow}");
+    let stored = measured("packed-1m-stored");
+    assert!(stored["ratio"].as_f64() < Some(0.1) && stored["peer_value"].as_f64() > Some(1e6), "{stored}");
 }
 
 #[test]
@@ -117,4 +147,37 @@ fn a_stored_tuple_takes_no_more_than_the_goal_beyond_its_data() {
         let bytes = line["value"].as_f64().unwrap_or_default();
         assert!(code == 0 && (40. ..=200.).contains(&bytes), "{index}: {said}");
     }
+}
+
+#[test]
+fn workers_of_a_farm_take_their_tasks_or_lease_them() {
+    for (words, leases) in [(&["bench-side", "farm"][..], 0), (&["bench-side", "farm", "--leases"], 1)] {
+        let folder = TempDir::new().unwrap();
+        let server =
+            Server::start(LinkAddress::Unix(folder.path().join("socket")), &ServeConfig::default()).unwrap();
+        let address = server.addresses()[0].to_string();
+        let space = Lab::connect(server.addresses()[0].clone(), 0, LONG).unwrap().space();
+        let _worker = quintet(words.iter().copied().chain([&*address]));
+        space.out(tuple!["task", 7u64, 1_000u64, 3u64]).unwrap();
+        let result = space.take_within(&template!["result", ?u64], LONG);
+        assert_eq!(result.unwrap(), tuple!["result", 7u64]);
+        let one_minute = 60_000_000_000u64;
+        space.out(tuple!["task", 8u64, one_minute, 1u64]).unwrap();
+        wait_until(|| space.status().unwrap().tuples == 0);
+        assert_eq!(space.status().unwrap().leases, leases);
+    }
+}
+
+#[test]
+fn the_smallest_task_of_a_farm_lies_where_it_is_looked_for() {
+    let case =
+        ["bench", "--case", "farm-1-smallest-90", "--rounds", "1", "--peers", "/nonexistent", "--json"];
+    let (code, said) = result(quintet(case));
+    // On a busy machine there may be none.
+    if code != 0 {
+        assert!(said.contains("others have the processors"), "{said}");
+        return;
+    }
+    let row: Value = serde_json::from_str(&said).unwrap_or_else(|error| panic!("{error}: {said}"));
+    assert!(row["ours"].as_f64().is_some_and(|ours| (10e3..=10e6).contains(&ours)), "{row}");
 }

@@ -1,7 +1,7 @@
 //! A link to another process of this program, and what that process does.
 
 use super::super::isotach::{FirstArguments, HandlerArguments, MemberArguments};
-use super::super::predict;
+use super::super::{predict, space};
 use super::{echo, shared, stream};
 use crate::companion::Companion;
 use crate::connection::refused;
@@ -62,6 +62,13 @@ enum Side {
         micros: u64,
         processor: usize,
     },
+    /// Works on the tasks of a space, each as long as it says
+    Farm {
+        address: LinkAddress,
+        /// Lease them
+        #[arg(long)]
+        leases: bool,
+    },
 }
 
 impl SideArguments {
@@ -75,6 +82,7 @@ impl SideArguments {
                 stream::send(&identified(address, identity.as_deref())?, *processor)?;
             }
             Side::Work { address, micros, processor } => predict::work(address, *micros, *processor)?,
+            Side::Farm { address, leases } => space::work(address, *leases)?,
             Side::Member(member) => return member.run(),
             Side::First(first) => return first.run(),
             Side::Handle(handler) => return handler.run(),

@@ -124,7 +124,7 @@ pub(in crate::bench) fn work(address: &LinkAddress, micros: u64, processor: usiz
 }
 
 /// Uses so much of the processor's time, whoever else uses it meanwhile.
-fn compute(time: Duration) {
+pub(in crate::bench) fn compute(time: Duration) {
     let used = || Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default();
     let end = used() + time;
     while used() < end {

@@ -16,10 +16,11 @@ const GOAL: f64 = 2.;
 const LEAST: Prepare = || prepare(10);
 
 pub(super) fn cases() -> Vec<Case> {
-    let more: [(_, Prepare); 3] = [
+    let more: [(_, Prepare); 4] = [
         ("blocked-100", || prepare(100)),
         ("blocked-1000", || prepare(1_000)),
         ("blocked-10000", || prepare(10_000)),
+        ("blocked-50000", || prepare(50_000)),
     ];
     let case = |name, prepare| {
         Case::new(Group::Space, name, Unit::Nanoseconds, Better::Lower, prepare).under(WAITING, PLACEMENT)

@@ -111,10 +111,20 @@ fn check(space: &Space, tuples: i64) -> Result<(), Error> {
 
 /// This process's anonymous memory: its heap and its stacks.
 pub(in crate::bench) fn anonymous_bytes() -> Result<u64, Error> {
-    let said =
-        std::fs::read_to_string("/proc/self/smaps_rollup").map_err(refused("ask for the memory in use"))?;
-    let line = said.lines().find_map(|line| line.strip_prefix("Anonymous:"));
+    bytes_of("self", "Anonymous:")
+}
+
+/// What a process has in memory, with what it shares with others.
+pub(super) fn resident_bytes(process: u32) -> Result<u64, Error> {
+    bytes_of(&process.to_string(), "Rss:")
+}
+
+/// What the kernel says of a process's memory under this name.
+fn bytes_of(process: &str, name: &str) -> Result<u64, Error> {
+    let path = format!("/proc/{process}/smaps_rollup");
+    let said = std::fs::read_to_string(&path).map_err(refused("ask for the memory in use"))?;
+    let line = said.lines().find_map(|line| line.strip_prefix(name));
     let kibibytes = line.and_then(|rest| rest.trim().strip_suffix(" kB")?.parse::<u64>().ok());
-    let missing = || Error::new(Code::Resource, "/proc/self/smaps_rollup does not tell the anonymous memory");
+    let missing = || Error::new(Code::Resource, format!("{path} does not tell {name}"));
     kibibytes.map(|number| number * 1024).ok_or_else(missing)
 }

@@ -9,8 +9,13 @@ use quintet::{
     Array, ArrayOf, Buffer, Code, ElementType, Error, Lab, Space, Template, Tuple, template, tuple,
 };
 
+/// Small pairs of a round, and those that are timed together: reading the clock would weigh.
+const SMALL_PAIRS: u64 = 20_000;
+const GROUP: u64 = 16;
 /// Numbers of float64 in 1 MiB.
 const MEBIBYTE_NUMBERS: usize = 1 << 17;
+/// What a pair of at most 1 KiB over shared memory may take, in nanoseconds.
+const SHARED_GOAL: f64 = 2_000.;
 /// Over a socket, beside Redis over the same.
 const SOCKET_GOAL: f64 = 0.6;
 
@@ -28,14 +33,23 @@ pub(in crate::bench) struct Pairs {
 }
 
 pub(super) fn cases() -> Vec<Case> {
-    let pair = |name, peer: Peer, prepare: Prepare| {
-        Case::new(Group::Space, name, Unit::Nanoseconds, Better::Lower, prepare).beside(Beside::Program(peer))
-    };
+    let case =
+        |name, prepare: Prepare| Case::new(Group::Space, name, Unit::Nanoseconds, Better::Lower, prepare);
+    let pair = |name, peer: Peer, prepare| case(name, prepare).beside(Beside::Program(peer));
     let served = |name, peer, prepare| pair(name, peer, prepare).under(WAITING, PLACEMENT);
+    let alone = |name, prepare| case(name, prepare).goal(SHARED_GOAL).under(WAITING, PLACEMENT);
+    let beside_rinda =
+        |name, prepare| case(name, prepare).beside(Beside::Programs(peer::RINDA)).under(WAITING, PLACEMENT);
     vec![
         pair("pair-64-inprocess", peer::REDIS, small_in_process).goal(0.01),
         served("pair-64-shm", peer::REDIS, small_in_shared_memory).goal(0.035),
+        served("pair-16-shm", peer::REDIS_16, of_16),
+        alone("pair-16-shm", of_16),
+        served("pair-1k-shm", peer::REDIS_1K, of_1k),
+        alone("pair-1k-shm", of_1k),
+        served("pair-64k-shm", peer::REDIS_64K, || of_bytes(64 << 10, 5_000, 1)),
         served("pair-64-unix", peer::REDIS, || small_over(Over::Unix)).goal(SOCKET_GOAL),
+        beside_rinda("pair-64-unix", || small_over(Over::Unix)),
         served("pair-64-tcp", peer::REDIS_TCP, || small_over(Over::Tcp)).goal(SOCKET_GOAL),
         served("pair-64-tls", peer::REDIS_TLS, || small_over(Over::Tls)).goal(TLS_GOAL),
         served("pair-1m-shm-rust", peer::REDIS_LARGE, || large_in_shared_memory(MEBIBYTE_NUMBERS, 200)),
@@ -59,7 +73,21 @@ pub(super) fn small_in_shared_memory() -> Result<Round, Error> {
     small_over(Over::Shm)
 }
 
-/// The same, the space in another process.
+/// A name and 16 bytes over shared memory.
+fn of_16() -> Result<Round, Error> {
+    of_bytes(16, SMALL_PAIRS, GROUP)
+}
+
+/// A name and 1 KiB over shared memory.
+fn of_1k() -> Result<Round, Error> {
+    of_bytes(1 << 10, SMALL_PAIRS, GROUP)
+}
+
+fn of_bytes(bytes: usize, count: u64, group: u64) -> Result<Round, Error> {
+    served(Over::Shm, Pairs::of_bytes(bytes, count, group))
+}
+
+/// A name and 64 bytes, the space in another process.
 fn small_over(over: Over) -> Result<Round, Error> {
     served(over, Pairs::small())
 }
@@ -93,14 +121,22 @@ fn served(over: Over, pairs: Pairs) -> Result<Round, Error> {
 impl Pairs {
     /// A name and 64 bytes, 20,000 times.
     pub(in crate::bench) fn small() -> Pairs {
-        let (tuple, template) = (tuple!["pair", &[7u8; 64]], template!["pair", ?[u8]]);
-        Pairs { tuple, template, count: 20_000, group: 16 }
+        Pairs::of_bytes(64, SMALL_PAIRS, GROUP)
+    }
+
+    fn of_bytes(bytes: usize, count: u64, group: u64) -> Pairs {
+        let (tuple, template) = (tuple!["pair", vec![7u8; bytes]], template!["pair", ?[u8]]);
+        Pairs { tuple, template, count, group }
     }
 
     fn large(numbers: usize, count: u64) -> Result<Pairs, Error> {
-        let array = Array::from_elements(&[numbers as u64], &vec![0.5f64; numbers])?;
+        Ok(Pairs::of_array(Array::from_elements(&[numbers as u64], &vec![0.5f64; numbers])?, count))
+    }
+
+    /// A name and this array of float64, so many times.
+    pub(super) fn of_array(array: Array, count: u64) -> Pairs {
         let (tuple, template) = (tuple!["pair", array], template!["pair", ?ArrayOf<f64, 1>]);
-        Ok(Pairs { tuple, template, count, group: 1 })
+        Pairs { tuple, template, count, group: 1 }
     }
 
     /// A tenth of them, untimed.

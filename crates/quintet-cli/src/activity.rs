@@ -21,7 +21,7 @@ const FIELD_BYTES: u32 = 40;
 const NAME_BYTES: u32 = 200;
 
 /// The first fields of tuples for which workers wait that have nothing to do.
-const IDLE: [&str; 3] = ["quintet.task", "quintet.master", "quintet.presence"];
+const IDLE: [&str; 4] = ["quintet.task", quintet::EVAL, "quintet.master", "quintet.presence"];
 
 /// What goes on in a space.
 pub(crate) struct Activity {

@@ -413,6 +413,14 @@ mod tests {
     }
 
     #[test]
+    fn a_worker_without_a_live_tuple_to_make_is_idle() {
+        let space = Lab::embedded().space();
+        let _idle = space.begin().select_lease(&[template![quintet::EVAL, "square", ?i64]]).unwrap();
+        let table = Activity::read(&space).unwrap().as_table(&Names::default());
+        assert!(table.contains("it is idle"), "{table}");
+    }
+
+    #[test]
     fn times_and_sizes_take_few_signs() {
         let shown = [500, 61_000, 3_700_000].map(|millis| seconds(Duration::from_millis(millis)));
         assert_eq!(shown, ["0.5 s", "1:01 min", "1:01 h"]);

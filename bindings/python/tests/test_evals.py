@@ -18,7 +18,7 @@ import pytest
 from conftest import LONG_S
 
 import quintet
-from quintet import aio, evaluating, masters, presence, tasks
+from quintet import aio, evaluating, masters, presence, tasks, worker_threads
 from quintet.worker import work
 
 
@@ -249,7 +249,7 @@ def test_more_evals_than_workers_wait_and_are_told_for_what(worker):
         first = space.eval("who", functools.partial(say_and_wait, "first"), on="workers")
         pids(space, "first", 1)
         second, third = (space.eval("n", n, functools.partial(square, n), on="workers") for n in (2, 3))
-        with pytest.raises(quintet.TimedOut, match=r"it waits for a worker, as 2 tasks do; there are 1"):
+        with pytest.raises(quintet.TimedOut, match=r"it waits for a worker, with 2 tasks in all; workers: 1"):
             third.result(0.01)
         with pytest.raises(quintet.TimedOut, match="the worker .* has had it for"):
             first.result(0.01)
@@ -342,6 +342,16 @@ def test_a_forked_child_has_evaluations_of_its_own(worker, socket):
             os._exit(0)
         assert os.waitpid(child, 0)[1] == 0
         assert lab.space.take("child", int, timeout=LONG_S) == ("child", 25)
+
+
+def test_a_forked_child_has_threads_of_its_own():
+    with quintet.connect() as lab:
+        lab.space.eval("x", int, on="workers").result(LONG_S)
+        child = os.fork()
+        if child == 0:
+            # A space of the child's may lie where the parent's did.
+            os._exit(len(worker_threads._served))
+        assert os.waitpid(child, 0)[1] == 0
 
 
 @pytest.mark.parametrize("on", ["thread", "workers"])

@@ -22,7 +22,7 @@ from quintet.evaluation import FAILED, Evaluation
 from quintet.live import POOL, Live
 
 LOOK_S = 0.25
-"""How late it may be noticed that an evaluation was given up; so long the thread stays when none is awaited."""
+"""How late it may be noticed that an evaluation was given up, or that none is awaited any more."""
 
 QUIET_S = 2.0
 """So long nothing is said of missing workers."""
@@ -65,11 +65,15 @@ class Evaluations:
 
     def start(self) -> None:
         """Collects from now on. Raises as `Begin.out`."""
-        with contextlib.ExitStack() as stack:
+        present = contextlib.ExitStack()
+        try:
             if not is_embedded(self._space):
                 # Before the first task: what comes of it is then removed when this process dies.
-                stack.enter_context(presence.holding(self._space, masters.MASTER, self._pool, masters.this_process()))
-            threading.Thread(target=self._collect, args=(stack.pop_all(),), name="quintet-evals", daemon=True).start()
+                present.enter_context(presence.holding(self._space, masters.MASTER, self._pool, masters.this_process()))
+            threading.Thread(target=self._collect, args=(present,), name="quintet-evals", daemon=True).start()
+        except BaseException:
+            present.close()
+            raise
 
     def admit(self, name: str) -> Evaluation:
         """One more. Under the lock."""
@@ -129,14 +133,18 @@ class Evaluations:
 
     def _collect_all(self) -> None:
         template = (tasks.RESULT, self._pool, int, bool, bytes, int, int)
-        while not self._is_over():
-            try:
+        looked = time.monotonic()
+        while True:
+            with contextlib.suppress(TimedOut):
                 _, _, number, ok, payload, _, _ = self._space.take(*template, timeout=LOOK_S)
-            except TimedOut:
-                self._bury_dead()
-                self._warn()
+                self._end(number, None if ok else tasks.exception_of(payload))
+            if time.monotonic() < looked + LOOK_S:
                 continue
-            self._end(number, None if ok else tasks.exception_of(payload))
+            looked = time.monotonic()
+            if self._is_over():
+                return
+            self._bury_dead()
+            self._warn()
 
     def _is_over(self) -> bool:
         """Whether none is under way; then no more are admitted."""
@@ -188,7 +196,7 @@ class Evaluations:
 def _waits(workers: int, waiting: int) -> str:
     if workers == 0:
         return "no worker has announced itself in its space: start some (python -m quintet.worker with QUINTET_SPACE set to its address)"
-    return f"it waits for a worker, as {waiting} tasks do; there are {workers}, and Space.waiting() tells what they may wait for"
+    return f"it waits for a worker, with {waiting} tasks in all; workers: {workers}. Space.waiting() tells what these may wait for"
 
 
 def _leave_to_the_parent() -> None:

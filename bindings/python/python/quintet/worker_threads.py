@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 
 from quintet._native import Space, space_key
@@ -33,3 +34,13 @@ def _work(space: Space, rank: int) -> None:
         # Before the space is dropped, and another may have its key.
         with _lock:
             _served.discard(space_key(space))
+
+
+def _leave_to_the_parent() -> None:
+    """In a forked child: the threads are the parent's."""
+    global _lock
+    _served.clear()
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_leave_to_the_parent)

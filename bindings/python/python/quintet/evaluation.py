@@ -38,7 +38,7 @@ class Evaluation(Future[None]):
         self._evaluations = evaluations
 
     def cancel(self) -> bool:
-        """Takes the live tuple back, of which nothing remains. False if it has been begun, is done, or its space is gone."""
+        """Takes the live tuple back, of which nothing remains. False if a worker or a thread has it, it is done, or its space is gone."""
         if self._evaluations is None or self.done():
             return super().cancel()
         return self._evaluations.withdraw(self)

@@ -48,6 +48,11 @@ impl Connection {
         self.named.as_ref().map_or(self, |(over, ..)| over)
     }
 
+    /// Where it is in memory: that of the whole connection.
+    pub(crate) fn address(self: &Arc<Connection>) -> usize {
+        Arc::as_ptr(self.over()).addr()
+    }
+
     /// What the space is called; none: it is the one without a name.
     pub(crate) fn name(&self) -> Option<&str> {
         self.named.as_ref().and_then(|(_, space, _)| space.name())

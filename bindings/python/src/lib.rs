@@ -8,6 +8,7 @@
 //! | `space.rs`, `status.rs` | `Space`: the operations; its numbers |
 //! | `collecting.rs` | all tuples that match |
 //! | `listing.rs`, `watching.rs` | pages of what lies in a space, and of what happens in it |
+//! | `evaluating.rs` | what evaluations have to know of a space |
 //! | `inspecting.rs` | who waits in a space, who is connected, how its partitions are used |
 //! | `rights.rs` | who may use a named space |
 //! | `outcome.rs` | what outcomes are in Python |
@@ -31,6 +32,7 @@ mod begin;
 mod collecting;
 mod connection;
 mod error;
+mod evaluating;
 mod fork;
 mod formal;
 mod group;
@@ -106,6 +108,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(lab::running_cluster, module)?)?;
     module.add_function(wrap_pyfunction!(witness::check_order, module)?)?;
     module.add_function(wrap_pyfunction!(parent::end_with_parent, module)?)?;
+    module.add_function(wrap_pyfunction!(evaluating::is_embedded, module)?)?;
+    module.add_function(wrap_pyfunction!(evaluating::space_key, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::read_model, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::run_all, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::shortest_end, module)?)?;

@@ -2,6 +2,7 @@
 
 use crate::error::raise;
 use crate::inspecting::{from_client, from_hot_key, from_partition, from_waiting};
+use crate::space::Space;
 use crate::value::from_tuple;
 use crate::words::in_python;
 use pyo3::prelude::*;
@@ -12,6 +13,18 @@ use std::time::Duration;
 /// Where a page begins. Only the space that gave it knows what it means.
 #[pyclass(frozen, module = "quintet")]
 pub(crate) struct Cursor(pub(crate) quintet::Cursor);
+
+/// The rows of a listing, which fetches them.
+///
+/// # Errors
+/// No memory.
+pub(crate) fn listed<'py>(
+    space: &Bound<'py, Space>,
+    template: &Bound<'py, PyTuple>,
+    subject: &str,
+) -> PyResult<Bound<'py, PyAny>> {
+    space.py().import("quintet.listing")?.call_method1("rows", (space, template, subject))
+}
 
 /// A `quintet.listing.Page`.
 ///

@@ -9,6 +9,7 @@ use crate::group::Group;
 use crate::inspecting;
 use crate::lab::Lab;
 use crate::lease::Lease;
+use crate::listing::listed;
 use crate::outcome::{done, leased, number, numbers, one, perhaps, perhaps_selected, selected};
 use crate::spaces::{to_policy, with_policy};
 use crate::value::{to_tuple, to_tuples};
@@ -436,15 +437,21 @@ impl Space {
         self.connection.run(py, None, |begin| begin.status(), numbers)
     }
 
-    /// Evaluates the callables among the fields in a new thread; when all have ended, their results and the other fields
-    /// are put as one tuple. A failure is put as ("quintet.failed", name of the callable, traceback). Returns the thread.
+    /// Evaluates the callables among the fields, one after the other; then their results and the other fields are put as one tuple. A failure is put
+    /// as ("quintet.failed", name of the callable, traceback). Returns a `quintet.evaluation.Evaluation`, a future that ends when the tuple is there.
     ///
-    /// Raises Closed.
-    #[pyo3(signature = (*fields))]
-    fn eval<'py>(this: &Bound<'py, Self>, fields: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
-        let connection = &this.get().connection;
-        this.py().detach(|| connection.space()).map_err(raise)?;
-        this.py().import("quintet.evaluation")?.call_method1("start", (this, fields))
+    /// By default a thread of this process does it, and nothing is in the space before. With `on="workers"` the space has the live tuple when this returns, and one of its workers
+    /// (`quintet run -n 4`, `python -m quintet.worker`), in an embedded space a thread, does it, also when this process ends. If its worker dies another one begins it again; its tuple comes once.
+    ///
+    /// Raises Closed; BadValue for another `on`. With workers, for which the fields are pickled, what that raises, and as `out`.
+    #[pyo3(signature = (*fields, on = "thread"))]
+    fn eval<'py>(
+        this: &Bound<'py, Self>,
+        fields: &Bound<'py, PyTuple>,
+        on: &str,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        this.get().library(this.py())?;
+        this.py().import("quintet.evaluation")?.call_method1("start", (this, fields, on))
     }
 
     /// Begins an operation without waiting for it: `space.begin(timeout=5).take("row", int)` returns a Pending. The operation may
@@ -478,6 +485,11 @@ impl Space {
         Space { connection }
     }
 
+    /// Which one of this process's it is, as long as there is an object for it.
+    pub(crate) fn key(&self) -> (usize, Option<&str>) {
+        (self.connection.address(), self.connection.name())
+    }
+
     /// The library's.
     ///
     /// # Errors
@@ -485,13 +497,4 @@ impl Space {
     pub(crate) fn library(&self, py: Python<'_>) -> PyResult<quintet::Space> {
         py.detach(|| self.connection.space()).map_err(raise)
     }
-}
-
-/// The rows of a listing, which fetches them.
-fn listed<'py>(
-    space: &Bound<'py, Space>,
-    template: &Bound<'py, PyTuple>,
-    subject: &str,
-) -> PyResult<Bound<'py, PyAny>> {
-    space.py().import("quintet.listing")?.call_method1("rows", (space, template, subject))
 }

@@ -20,8 +20,8 @@ from conftest import LONG_S
 import quintet
 from quintet import presence, tasks
 from quintet.connecting import embedded
-from quintet.executor import EMBEDDED_WORKERS
 from quintet.worker import _work_present, work
+from quintet.worker_threads import EMBEDDED_WORKERS
 
 
 class OwnError(Exception):

@@ -21,7 +21,7 @@ const FIELD_BYTES: u32 = 40;
 const NAME_BYTES: u32 = 200;
 
 /// The first fields of tuples for which workers wait that have nothing to do.
-const IDLE: [&str; 3] = ["quintet.task", "quintet.master", "quintet.presence"];
+const IDLE: [&str; 4] = ["quintet.task", quintet::EVAL, "quintet.master", "quintet.presence"];
 
 /// What goes on in a space.
 pub(crate) struct Activity {
@@ -410,6 +410,14 @@ mod tests {
         presence.release().unwrap();
         let activity = Activity::read(&space).unwrap();
         assert!(activity.stalls(&Names::default())[0].contains("no worker has announced itself"));
+    }
+
+    #[test]
+    fn a_worker_without_a_live_tuple_to_make_is_idle() {
+        let space = Lab::embedded().space();
+        let _idle = space.begin().select_lease(&[template![quintet::EVAL, "square", ?i64]]).unwrap();
+        let table = Activity::read(&space).unwrap().as_table(&Names::default());
+        assert!(table.contains("it is idle"), "{table}");
     }
 
     #[test]

@@ -201,7 +201,7 @@ impl<'scope> Started<'scope> {
 }
 
 /// What a panic said.
-fn words(panic: &(dyn Any + Send)) -> &str {
+pub(crate) fn words(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("without words")
 }

@@ -25,6 +25,7 @@
 //! | `listing.rs` | [`Listing`]: what lies in a space, who waits and who is connected, a page at a time |
 //! | `event_stream.rs` | [`EventStream`]: what happens to tuples, as it happens |
 //! | `eval.rs` | [`LiveTuple`]: a tuple whose fields are computed first |
+//! | `evals.rs` | [`Evals`]: functions with which a worker makes live tuples that others ask for |
 //! | `messaging.rs`, `messaging/` | [`Messaging`]: calls of handlers in other processes |
 //! | `isochrons.rs`, `isochrons/` | [`Isonet`]: operations of several processes that are executed at one instant, in one order |
 //! | `watch.rs` | [`Watch`]: a descriptor for the program's own event loop |
@@ -54,6 +55,7 @@ mod connect_config;
 mod declare;
 mod error;
 mod eval;
+mod evals;
 mod event_stream;
 mod events;
 mod further;
@@ -87,6 +89,7 @@ pub use collect::Collection;
 pub use connect_config::ConnectConfig;
 pub use error::Error;
 pub use eval::{Evaluation, FAILED, IntoLiveField, LiveField, LiveTuple};
+pub use evals::{EVAL, Evals, LiveFunction, MadeTuple};
 pub use event_stream::{EventStream, Since};
 pub use events::to_standard_error;
 pub use group::Group;

@@ -319,7 +319,7 @@ impl Space {
     /// If a field fails (an `Err`, or a panic), or the tuple cannot be put, the tuple
     /// `("quintet.failed", name of what failed, text)` is put in its place ([`FAILED`](crate::FAILED)), so that whoever
     /// waits for the result can wait for that as well; [`Evaluation::finish`] gives the error here. The evaluation goes on
-    /// without its handle, and ends with the process.
+    /// without its handle, and ends with the process. What other processes make is asked for by [`Space::eval_on_workers`].
     ///
     /// ```
     /// use quintet::{Lab, live, template, tuple};

@@ -13,7 +13,8 @@ match when number, types and values of the fields are equal.
 | --- | --- |
 | `connecting` | `connect`, `serve`; read this first |
 | `_native` | `Lab`, `Space`, `Begin`, `Pending`, `Lease`, `Messaging`, `Handler`, `Server`, `array`, `between`, `prefix`, `empty`: the Rust half |
-| `status`, `evaluation` | what `Space.status` gives; `Space.eval` |
+| `status` | what `Space.status` gives |
+| `evaluation`, `evaluating`, `live` | `Space.eval`: the future it gives; live tuples that workers evaluate, and what they come to |
 | `collecting` | all tuples that match, a page at a time |
 | `listing`, `watching` | what lies in a space, and what happens in it |
 | `inspecting` | who waits in it, who is connected, how its tuples are used |
@@ -29,6 +30,7 @@ match when number, types and values of the fields are equal.
 | `leaving` | a program that ends waits for its tasks |
 | `worker`, `ending`, `presence` | who does the work, how it is asked to end, who lives |
 | `local`, `local_worker`, `cores` | workers of a program's own, such a process, how many there are by default |
+| `worker_threads` | the threads that work in an embedded space |
 | `simulate` | models and their runs, as NumPy arrays; needs no lab |
 | `joblib_backend`, `registration` | joblib's backend "quintet" |
 

@@ -11,7 +11,7 @@ import builtins
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from quintet import _native, connecting
 from quintet._native import Pending
@@ -327,6 +327,16 @@ class Space:
         or from `await space.watch(...).start()`. A cancelled await loses no event.
         """
         return AsyncWatch(self._native, self._progress, template, since, existing)
+
+    async def eval(
+        self, *fields: Any, on: Literal["thread", "workers"] = "thread"
+    ) -> asyncio.Future[None]:
+        """`evaluation = await space.eval("pi", compute_pi, on="workers")`: evaluates the callables and puts the tuple, as `quintet.Space.eval`. What it gives
+        is over once the tuple is there: `await evaluation` raises what it raised, and one that is cancelled is taken back if no worker has it.
+        """
+        loop = asyncio.get_running_loop()
+        evaluation = await loop.run_in_executor(None, partial(self._native.eval, *fields, on=on))
+        return asyncio.wrap_future(evaluation)
 
     async def status(self) -> Status:
         """The space's numbers."""

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Executor as _Executor
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
-from quintet import html, presence, tasks
+from quintet import html, presence, tasks, worker_threads
 from quintet._native import Lab
 from quintet.connecting import connect, embedded, is_named
 from quintet.cores import usable_cores
 from quintet.local import LocalWorkers
 from quintet.mapping import Mapping
 from quintet.pool import Future, Pool
+from quintet.worker_threads import EMBEDDED_WORKERS
 
 if TYPE_CHECKING:
     from typing_extensions import ParamSpec
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     P = ParamSpec("P")
 
 T = TypeVar("T")
-
-EMBEDDED_WORKERS = 2
-"""Threads that do the tasks of an embedded lab that was given: nobody else can."""
 
 AHEAD_TASKS = 4096
 """Tasks that an executor puts ahead of their results, at most."""
@@ -120,12 +117,12 @@ class Executor(_Executor):
         """The lab whose workers do the tasks, and what is to be called in the end. Starts them if they are its own."""
         if lab is not None:
             if lab.is_embedded:
-                _ensure_workers(lab, max_workers or EMBEDDED_WORKERS)
+                worker_threads.ensure(lab.space, max_workers or EMBEDDED_WORKERS)
             return lab, None
         if threads:
             own, self._started = embedded(), max_workers or usable_cores()
             try:
-                _ensure_workers(own, self._started)
+                worker_threads.ensure(own.space, self._started)
             except BaseException:
                 own.close()
                 raise
@@ -209,19 +206,3 @@ class Executor(_Executor):
 def _drop(pool: Pool) -> None:
     """The executor was dropped, at any point of any thread: nothing may be waited for here."""
     pool.has_ended = True
-
-
-_workers: weakref.WeakSet[Lab] = weakref.WeakSet()
-_workers_lock = threading.Lock()
-
-
-def _ensure_workers(lab: Lab, number: int) -> None:
-    """Starts the threads that do the tasks of an embedded lab, once."""
-    from quintet.worker import work
-
-    with _workers_lock:
-        if lab in _workers:
-            return
-        for rank in range(number):
-            threading.Thread(target=work, args=(lab.space, rank), name=f"quintet-worker-{rank}", daemon=True).start()
-        _workers.add(lab)

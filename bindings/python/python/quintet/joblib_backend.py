@@ -19,7 +19,8 @@ from quintet.bulk import Sharing
 from quintet.connecting import is_named
 from quintet.cores import usable_cores
 from quintet.errors import TimedOut
-from quintet.executor import AHEAD_TASKS, EMBEDDED_WORKERS, Executor
+from quintet.executor import AHEAD_TASKS, Executor
+from quintet.worker_threads import EMBEDDED_WORKERS
 from quintet.pool import Future
 
 BEGUN_WITHIN_S = 2.0

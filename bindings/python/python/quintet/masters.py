@@ -4,6 +4,8 @@ An executor in a served space holds ("quintet.master", pool, process) under a le
 program dies, however it dies, that tuple returns to the space. Each worker process waits for such ones in a thread: one of them gets it and, if the
 process was one of its machine and is no more, takes the pool's tasks, results and arrays away, and those that come later from workers that had a task. A process
 that was frozen for longer than its lease lives: nothing of it is touched.
+
+Live tuples that a program has asked workers for (`evaluating`) are the space's: they are evaluated all the same, and only their results are taken away.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ import os
 import threading
 from pathlib import Path
 
-from quintet import bulk, tasks
+from quintet import bulk, live, tasks
 from quintet._native import DEAD_LETTER, Pending, Space
 from quintet.errors import GONE, TimedOut
 
@@ -80,19 +82,22 @@ def _sweep(space: Space) -> None:
                 lease.acknowledge()
             for pool in left:
                 pool.take()
-            if left and not _is_any_task_held(space):
-                # Nobody can put anything of theirs any more.
-                for pool in left:
-                    pool.end()
-                left.clear()
+            if left:
+                left = _still_left(space, left)
     except GONE:
         return
 
 
-def _is_any_task_held(space: Space) -> bool:
-    """Whether a worker has a task, or that cannot be seen."""
-    held = [row.hidden for row in space.status().rows if row.signature == TASKS_SIGNATURE]
-    return held != [0]
+def _still_left(space: Space, left: list[_Left]) -> list[_Left]:
+    """Those of which something may still come. The others are ended: no worker has a task, and none will do one of theirs."""
+    rows = [row for row in space.status().rows if row.signature == TASKS_SIGNATURE]
+    if len(rows) != 1 or rows[0].hidden > 0:
+        return left  # A worker has one, or that cannot be seen.
+    still = [pool for pool in left if pool.keeps_tasks and rows[0].tuples > 0]
+    for pool in left:
+        if pool not in still:
+            pool.end()
+    return still
 
 
 class _Left:
@@ -101,7 +106,9 @@ class _Left:
     def __init__(self, space: Space, pool: str) -> None:
         self._space, self._pool = space, pool
         task, result = (tasks.TASK, pool, int, bytes), (tasks.RESULT, pool, int, bool, bytes, int, int)
-        self._templates = [task, result, (DEAD_LETTER, str, int, *task)]
+        self.keeps_tasks = pool.startswith(live.POOL)
+        """Its tasks are done, if there are any, and their ends are everybody's."""
+        self._templates = [result] if self.keeps_tasks else [task, result, (DEAD_LETTER, str, int, *task)]
         self.take_all()
         self._coming = [self._begin(template) for template in self._templates]
 

@@ -2,7 +2,7 @@
 
 | tuple | from | to |
 | --- | --- | --- |
-| ("quintet.task", pool: str, id: int, payload: bytes) | executor | worker, under a lease |
+| ("quintet.task", pool: str, id: int, payload: bytes) | executor, or who evaluates | worker, under a lease |
 | ("quintet.result", pool: str, id: int, ok: bool, payload: bytes, worker: int, attempt: int) | worker | executor |
 | ("quintet.bulk", pool: str, key: str, data: array of u1) | executor; worker, with a result | worker, which reads it; executor |
 | ("quintet.worker", rank: int, pid: int) | worker, when it starts | everybody; `presence.count` removes those of the dead |
@@ -14,7 +14,7 @@ the result.
 
 A task's payload is a pickled (function, arguments, keywords). A result's is the pickled value, or, if the task failed, a
 pickled (pickled exception or None, its text, traceback): a failure can be read also where the exception's class is unknown.
-Large arrays of either are apart (`bulk`). Pickles are code: whoever may put such tuples into the space has its workers and executors run it. Those
+Large arrays of either are apart (`bulk`). Live tuples are tasks as well, whose pools begin with "evals-" (`live`). Pickles are code: whoever may put such tuples into the space has its workers and executors run it. Those
 who may are the processes of one user and, in a cluster's space, the members with the grant `code`.
 """
 

@@ -16,7 +16,7 @@ import time
 from collections import deque
 from typing import Any, NoReturn
 
-from quintet import bulk, masters, presence, tasks
+from quintet import bulk, live, masters, presence, tasks
 from quintet._native import MAX_BYTES, Lease, Pending, Space
 from quintet.ahead import SHORT_BYTES, TEMPLATE, Ahead, give_back
 from quintet.connecting import connect
@@ -112,7 +112,7 @@ def _work_once(space: Space, rank: int, events: _Events, reader: bulk.Reader, ah
         if result.is_short():
             ending.within(ahead.acknowledge, lease, *result.tuples())
         else:
-            ending.within(lease.acknowledge, *result.tuples(), instead=result.fail)
+            ending.within(result.acknowledge)
     except LeaseLost:
         return  # Somebody else does it: this worker was not heard for too long.
     except TooLarge:
@@ -132,23 +132,37 @@ class _Result:
 
     def __init__(self, lease: Lease, rank: int) -> None:
         _, self._pool, self._number, self._task = lease
-        self._rank, self._attempt = rank, lease.attempt
+        self._lease, self._rank, self._attempt = lease, rank, lease.attempt
         self._bulk: list[tuple[Any, ...]] = []
+        self._live: live.Evaluated | None = None
+        """What it came to if it is a live tuple."""
 
     def make(self, reader: bulk.Reader) -> None:
         """Does the task. Raises Ended."""
         with tasks.doing(self._number):
             arrays = functools.partial(reader.arrays, self._pool)
             self._ok, self._payload = tasks.attempt(self._task, arrays, self._pickle)
+        if self._live is not None and self._live.failure is not None:
+            self._ok, self._payload = False, self._live.failure
         if len(self._payload) > RESULT_BYTES:
             text = f"the task's result has {len(self._payload)} bytes; {RESULT_BYTES} may travel"
             self.fail(TooLarge(Code.TooLarge, text))
 
     def is_short(self) -> bool:
         """Whether its acknowledgement need not be waited for."""
-        return not self._bulk and len(self._payload) <= SHORT_BYTES
+        return not self._bulk and self._live is None and len(self._payload) <= SHORT_BYTES
+
+    def acknowledge(self) -> None:
+        """Puts its tuples in the task's place. Raises as `Lease.acknowledge`."""
+        try:
+            self._lease.acknowledge(*self.tuples(), instead=self.fail)
+        except BadValue as error:
+            # A live tuple with what no tuple holds.
+            self._lease.acknowledge(*self.fail(error))
 
     def _pickle(self, value: Any) -> bytes:
+        if isinstance(value, live.Evaluated):
+            self._live, value = value, None
         plain = tasks.dumps_plain(value)
         if plain is not None:
             return plain
@@ -161,12 +175,14 @@ class _Result:
     def fail(self, error: Error) -> list[tuple[Any, ...]]:
         """It comes to this error. Returns `tuples`."""
         self._ok, self._payload, self._bulk = False, tasks.failure(error), []
+        if self._live is not None:
+            self._live.fail(error)
         return self.tuples()
 
     def tuples(self) -> list[tuple[Any, ...]]:
         """Those that are put in the task's place."""
         result = (tasks.RESULT, self._pool, self._number, self._ok, self._payload, self._rank, self._attempt)
-        return [*self._bulk, result]
+        return [*self._bulk, result] if self._live is None else [self._live.fields, result]
 
 
 def _rank() -> int | None:

@@ -145,8 +145,9 @@ fn linda_lan_runs_here_and_tells_each_run_and_figure() {
 
 #[test]
 fn linda_lan_compares_kernels_with_direct_connections_here() {
-    let asked = ["reproduce", "linda-lan", "--live", "--kernels", "--quick", "--machines=1", "--json"];
-    let (status, said) = result(quintet(asked));
+    let asked =
+        ["reproduce", "linda-lan", "--live", "--kernels", "--quick", "--machines=1", "--one-processor"];
+    let (status, said) = result(quintet([&asked[..], &["--json"]].concat()));
     assert_eq!(status, 0, "{said}");
     let objects: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let runs: Vec<&Value> = objects.iter().filter(|object| object["run"] == "kernels").collect();
@@ -158,6 +159,7 @@ fn linda_lan_compares_kernels_with_direct_connections_here() {
         assert_eq!(run["operations"], 5 * 25 + 2 * processes, "{run}");
         assert!(run["manager"]["processor_ns"].as_u64() > Some(0), "{run}");
     }
+    assert_eq!(objects.last().unwrap()["one_processor"], true);
     let rows: Vec<&Value> = objects.iter().filter(|object| object["time"].is_array()).collect();
     assert_eq!((rows.len(), rows[1]["processes"].as_u64()), (2, Some(3)));
     assert!(objects.last().unwrap()["findings"][0].as_str().is_some_and(|text| text.contains("kernels")));

@@ -156,7 +156,7 @@ impl KernelStudy {
             })
         };
         let last = json!({
-            "findings": self.findings(), "processors": self.place.processors, "load_before": self.place.load_before,
+            "findings": self.findings(), "processors": self.place.processors, "one_processor": self.place.is_one_each, "load_before": self.place.load_before,
             "load_after": self.place.load_after, "no_second": self.place.no_second,
         });
         self.samples.iter().map(run).chain(self.rows().iter().map(row)).chain([last]).collect()
@@ -196,8 +196,11 @@ impl fmt::Display for KernelStudy {
         )?;
         writeln!(
             f,
-            "{} processors, load {:.1} before and {:.1} after\n",
-            place.processors, place.load_before, place.load_after
+            "{} processors{}, load {:.1} before and {:.1} after\n",
+            place.processors,
+            if place.is_one_each { ", one for each machine" } else { "" },
+            place.load_before,
+            place.load_after
         )?;
         place.no_second.iter().try_for_each(|why| writeln!(f, "not on two machines: {why}\n"))?;
         writeln!(

@@ -16,6 +16,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Place {
     /// Processors of this machine.
     pub processors: usize,
+    /// Whether each machine of the experiment had one of them, and no other.
+    pub is_one_each: bool,
     /// How many processes wanted one before it began: the system's mean over a minute.
     pub load_before: f64,
     /// The same when it had ended.

@@ -102,7 +102,7 @@ fn measure(arguments: &Arguments) -> Result<Measured, Error> {
 fn fields(arguments: &Arguments, place: &mut Place) -> Result<Vec<Field>, Error> {
     let mut fields = Vec::new();
     if arguments.machines != Some(2) {
-        fields.push(Field::One);
+        fields.push(Field::one());
     }
     if arguments.machines != Some(1) {
         match Field::two() {
@@ -112,7 +112,11 @@ fn fields(arguments: &Arguments, place: &mut Place) -> Result<Vec<Field>, Error>
             Err(error) => return Err(error),
         }
     }
-    Ok(fields)
+    place.is_one_each = arguments.one_processor;
+    match place.is_one_each {
+        true => fields.into_iter().map(Field::with_one_processor_each).collect(),
+        false => Ok(fields),
+    }
 }
 
 /// What a terminal shows while so many runs are made.

@@ -27,7 +27,7 @@ impl Measured {
         });
         let figures = self.figures();
         let sum = json!({
-            "study": "linda-lan", "way": "live", "runs": self.samples.len(), "figures": figures.len(), "processors": self.place.processors,
+            "study": "linda-lan", "way": "live", "runs": self.samples.len(), "figures": figures.len(), "processors": self.place.processors, "one_processor": self.place.is_one_each,
             "load_before": self.place.load_before, "load_after": self.place.load_after, "no_second": self.place.no_second,
             "explanation": self.explanation(),
         });

@@ -41,7 +41,10 @@ pub(crate) fn measured() -> Measured {
             }
         }
     }
-    Measured { samples, place: Place { processors: 2, load_before: 0.5, load_after: 1.5, no_second: None } }
+    Measured {
+        samples,
+        place: Place { processors: 2, is_one_each: true, load_before: 0.5, load_after: 1.5, no_second: None },
+    }
 }
 
 #[test]

@@ -22,8 +22,9 @@ impl Measured {
             .as_ref()
             .map(|why| format!(" Nothing was measured on two machines: {why}."))
             .unwrap_or_default();
+        let one_each = if place.is_one_each { ", one for each machine of the experiment" } else { "" };
         format!(
-            "Measured on a machine with {} processors, whose load was {:.2} before and {:.2} after; medians of turns, with quartiles.{without}",
+            "Measured on a machine with {} processors{one_each}, whose load was {:.2} before and {:.2} after; medians of turns, with quartiles.{without}",
             place.processors, place.load_before, place.load_after
         )
     }
@@ -97,6 +98,6 @@ mod tests {
         assert!(text.contains("Figure 5.1: jmatrix, one machine: one packet takes 25.0% less (quartiles 25.0 to 25.0, 3 turns), and of the processors' time 50.0% less (50.0 to 50.0); printed: 25% less"), "{text}");
         assert_eq!(text.matches("Nothing is on the second machine").count(), 1, "that of figure 5.6: {text}");
         assert!(text.contains("one packet: 1.0 us and 1.000 ns a byte"), "{text}");
-        assert!(text.contains("2 processors, whose load was 0.50 before and 1.50 after"), "{text}");
+        assert!(text.contains("2 processors, one for each machine of the experiment, whose load was 0.50 before and 1.50 after"), "{text}");
     }
 }

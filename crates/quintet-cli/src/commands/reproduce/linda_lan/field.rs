@@ -1,6 +1,7 @@
 //! The machines of the experiment, and one run on them.
 
 use crate::connection::refused;
+use crate::pinning::{Pin, allowed};
 use quintet::{Code, Error};
 use quintet_reproduce::linda_lan::{KernelSample, Packets, Sample, Subject, Usage, Way};
 use quintet_testbed::{Child, Plan, Program, Testbed, TestbedError, namespaces_refused};
@@ -13,8 +14,15 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// Where the manager listens on the first of two machines.
 const PORT: u16 = 7400;
 
+/// The machines of the experiment.
+pub(super) struct Field {
+    machines: Machines,
+    /// The processor on which all processes of a machine stay; none: they go where the system has them.
+    processors: Vec<usize>,
+}
+
 /// One machine, or two.
-pub(super) enum Field {
+enum Machines {
     /// This one. Its processes are joined by TCP.
     One,
     /// Two of a testbed. Their processes are joined by TLS, as nothing else is let in from another machine.
@@ -25,6 +33,11 @@ pub(super) enum Field {
 const NAMES: [&str; 2] = ["a", "b"];
 
 impl Field {
+    /// This machine.
+    pub(super) fn one() -> Field {
+        Field { machines: Machines::One, processors: Vec::new() }
+    }
+
     /// Two machines.
     ///
     /// # Errors
@@ -37,21 +50,36 @@ impl Field {
         let made = quintet_identity::create(&room.path().join("cluster"), NAMES[0]);
         made.map_err(|error| Error::new(error.code(), error.to_string()))?;
         let bed = Testbed::up(&Plan::unnamed(NAMES.map(str::to_owned))).map_err(not_made)?;
-        Ok(Field::Two { bed: Box::new(bed), room })
+        Ok(Field { machines: Machines::Two { bed: Box::new(bed), room }, processors: Vec::new() })
+    }
+
+    /// The same with one processor a machine.
+    ///
+    /// # Errors
+    /// This process may not use as many.
+    pub(super) fn with_one_processor_each(self) -> Result<Field, Error> {
+        let (processors, machines) = (allowed()?, usize::from(self.machines()));
+        if processors.len() < machines {
+            let text = format!(
+                "{machines} machines of one processor each take {machines} processors, and there is one: --machines 1"
+            );
+            return Err(Error::new(Code::BadValue, text));
+        }
+        Ok(Field { processors, ..self })
     }
 
     pub(super) fn machines(&self) -> u8 {
-        match self {
-            Field::One => 1,
-            Field::Two { .. } => 2,
+        match self.machines {
+            Machines::One => 1,
+            Machines::Two { .. } => 2,
         }
     }
 
     /// Where the manager is to listen.
     fn place(&self) -> Result<String, Error> {
-        match self {
-            Field::One => Ok("tcp:127.0.0.1:0".to_owned()),
-            Field::Two { bed, .. } => {
+        match &self.machines {
+            Machines::One => Ok("tcp:127.0.0.1:0".to_owned()),
+            Machines::Two { bed, .. } => {
                 Ok(format!("tls:{}:{PORT}", bed.machine(NAMES[0]).map_err(not_made)?.address()))
             }
         }
@@ -64,13 +92,14 @@ impl Field {
         if packets == Packets::Two {
             program = program.arg("--two-packets");
         }
-        if let Field::Two { bed, room } = self {
+        if let Machines::Two { bed, room } = &self.machines {
             program = program.arg("--identity").arg(room.path().join("cluster"));
             program = words.iter().fold(program, Program::arg);
             program = program.on(&bed.machine(NAMES[machine]).map_err(not_made)?).map_err(not_made)?;
         } else {
             program = words.iter().fold(program, Program::arg);
         }
+        let _stays = self.processors.get(machine).map(|processor| Pin::to(*processor)).transpose()?;
         program.spawn().map_err(refused("start another process of this program"))
     }
 
@@ -170,9 +199,9 @@ impl Field {
 
     /// Where the kernel of a machine listens: as the manager does where there is one machine.
     fn kernel_at(&self, machine: usize, room: &TempDir) -> String {
-        match self {
-            Field::One => "tcp:127.0.0.1:0".to_owned(),
-            Field::Two { .. } => format!("unix:{}", room.path().join(NAMES[machine]).display()),
+        match self.machines {
+            Machines::One => "tcp:127.0.0.1:0".to_owned(),
+            Machines::Two { .. } => format!("unix:{}", room.path().join(NAMES[machine]).display()),
         }
     }
 }

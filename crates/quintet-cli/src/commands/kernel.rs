@@ -64,7 +64,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let listen = kernel.addresses().to_vec();
     while !relaying.is_interrupted() {
         let Some(gone) = kernel.wait(Some(LOOK)) else { continue };
-        tell(&gone);
+        tell(gone.text());
         relaying.wait_for_others(&kernel);
         kernel.stop();
         match relaying.again(&listen) {
@@ -103,13 +103,17 @@ impl Relaying {
     fn wait_for_others(&self, kernel: &Kernel) {
         let mut looked = Instant::now();
         while kernel.is_asking() && !self.is_interrupted() {
-            kernel.wait(Some(LOOK)).iter().for_each(tell);
+            kernel.wait(Some(LOOK)).iter().for_each(|gone| tell(gone.text()));
             if looked.elapsed() >= LOOK_AT_SPACE {
                 if self.is_whole() {
                     return;
                 }
                 looked = Instant::now();
             }
+        }
+        // The last ones may have gone together.
+        while let Some(gone) = kernel.wait(Some(LOOK)) {
+            tell(gone.text());
         }
     }
 

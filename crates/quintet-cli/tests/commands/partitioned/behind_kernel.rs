@@ -108,13 +108,13 @@ fn clients_of_every_kind_behind_a_kernel_are_told_however_often_a_manager_is_kil
 }
 
 #[test]
-fn a_kernel_tells_which_manager_has_gone_until_all_have_and_begins_anew_with_them() {
+fn a_kernel_tells_which_manager_has_gone_and_ends_when_all_have() {
     let folder = TempDir::new().unwrap();
     let places = unix(&folder);
     let (mut managers, address) = three(&places);
     let (behind, kernel) = kernel(&folder, &address);
     managers[2].kill().unwrap();
-    wait_for(&kernel, &format!("quintet: manager 3 of the 3 of the space, at {}, has ended", places[2]));
+    wait_for(&kernel, &format!("quintet: manager 3 of the 3 of the space, at {},", places[2]));
     // Who comes now hears it from the others.
     let gone = format!("manager 3 of the 3 of this space, at {}, is gone", places[2]);
     let error = connect(&behind).map(drop).unwrap_err();

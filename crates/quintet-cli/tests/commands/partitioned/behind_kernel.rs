@@ -174,3 +174,28 @@ fn a_kernel_begins_anew_before_managers_that_were_all_started_anew() {
     let after = connect(&listen.parse().unwrap()).unwrap().space();
     use_as_one(&after, &connect(&address).unwrap().space());
 }
+
+#[test]
+fn a_kernel_that_alone_was_cut_off_from_a_manager_begins_anew() {
+    let folder = TempDir::new().unwrap();
+    let places = unix(&folder);
+    let (managers, address) = three(&places);
+    let listen = format!("unix:{}", text(&folder.join("kernel")));
+    let space = address.to_string();
+    let words = ["kernel", "--space", &space, "--listen", &listen];
+    let impatient = ["keep_alive_ms=200", "silence_limit_ms=1000", "resume_window_ms=300"];
+    let impatient = impatient.map(|setting| format!("link.{setting}"));
+    let set = impatient.iter().flat_map(|setting| ["--set", setting]);
+    let kernel = quintet(words.into_iter().chain(set));
+    wait_for(&kernel, "the kernel of");
+    connect(&address).unwrap().space().out(tuple!["before", 1i64]).unwrap();
+    // The other managers wait for it for longer.
+    managers[2].freeze().unwrap();
+    let gone = format!("quintet: manager 3 of the 3 of the space, at {}, gave no sign of life", places[2]);
+    wait_for(&kernel, &gone);
+    managers[2].thaw().unwrap();
+    wait_for(&kernel, "quintet: the server is there again");
+    let after = connect(&listen.parse().unwrap()).unwrap().space();
+    assert_eq!(after.take(&template!["before", ?i64]).unwrap(), tuple!["before", 1i64]);
+    use_as_one(&after, &connect(&address).unwrap().space());
+}

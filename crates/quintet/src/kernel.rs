@@ -3,7 +3,7 @@
 use crate::lab::connecting::{client_config, managers_at};
 use crate::stack;
 use crate::{Error, EventSink, LinkConfig, ServerMeter, SpaceAddress, life};
-use quintet_contract::{DownCause, Input, NodeId, Outbox, Protocol, Time};
+use quintet_contract::{DownCause, Input, Outbox, Protocol, Time};
 use quintet_errors::Code;
 use quintet_kernel::{KernelConfig as Passing, SERVER_NEWS, ServerNews};
 use quintet_link::{LinkAddress, listen, renamed};
@@ -11,7 +11,9 @@ use quintet_messaging::relay;
 use quintet_runtime::{Instance, Node, NodeHandle, Redial, Services};
 use quintet_wire::Decode;
 use quintet_wire::registry::{PORT_CALLERS, PORT_SESSION};
+use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -44,12 +46,13 @@ impl Default for KernelConfig {
     }
 }
 
-/// A kernel that runs on threads of this process, one for each manager of the space. Clients connect to it as to the server, and need not know that
-/// it is none. Dropped, it ends, and its clients' connections with it.
+/// A kernel that runs on threads of this process, one for each manager of the space, in whichever processes those are. Clients connect to it as to the
+/// server, and need not know that it is none. Dropped, it ends, and its clients' connections with it.
 pub struct Kernel {
     nodes: Vec<(NodeHandle, Option<JoinHandle<std::io::Result<()>>>)>,
     addresses: Vec<LinkAddress>,
     gone: Receiver<Error>,
+    left: Arc<AtomicUsize>,
 }
 
 impl Kernel {
@@ -58,8 +61,8 @@ impl Kernel {
     ///
     /// # Errors
     /// [`Code::BadValue`]: no address to listen at, one over TLS (a kernel is for processes of this user on this machine), one without a port for
-    /// each manager; or the space is replicated: its clients look for the replica that leads themselves; or its managers are in processes of their own; or it is a named one of its server, whose programs
-    /// name it. An address cannot be listened at; and
+    /// each manager; or the space is replicated: its clients look for the replica that leads themselves; or it is a named one of its server, whose programs
+    /// name it; or the address is that of another manager than the first. An address cannot be listened at; and
     /// what [`Lab::connect`](crate::Lab::connect) fails with.
     pub fn start(
         listen_at: &[LinkAddress],
@@ -83,15 +86,15 @@ impl Kernel {
             return Err(replicated(&space));
         }
         let config = KernelConfig { cluster: located.cluster.unwrap_or(config.cluster), ..config.clone() };
-        let managers = managers_at(&located.address, config.cluster, config.link)
+        let places = managers_at(&located.address, config.cluster, config.link)
             .map_err(|error| located.explained(error))?;
         let (told, gone) = channel();
-        let mut kernel = Kernel { nodes: Vec::new(), addresses: Vec::new(), gone };
-        for manager in 0..managers {
-            let server = beside(&located.address, manager)?;
+        let left = Arc::new(AtomicUsize::new(places.len()));
+        let mut kernel = Kernel { nodes: Vec::new(), addresses: Vec::new(), gone, left };
+        for (manager, place) in (0..).zip(&places) {
             let own = listen_at.iter().map(|first| beside(first, manager)).collect::<Result<Vec<_>, _>>()?;
-            let addresses =
-                kernel.start_one(&own, (stack::manager_node(manager), &server), &config, &told)?;
+            let server = Asked { manager, of: places.len(), address: place };
+            let addresses = kernel.start_one(&own, server, &config, &told)?;
             if manager == 0 {
                 kernel.addresses = addresses;
             }
@@ -111,14 +114,20 @@ impl Kernel {
         ServerMeter(self.nodes.iter().map(|(node, _)| node.clone()).collect())
     }
 
-    /// Waits until the server, or one of its managers, has gone, or until that time has passed (`None`: no limit). Then it is over with the kernel as well: its
-    /// clients have been told as if it were the server. None: it goes on.
+    /// Waits until the server has gone, or another one of the managers of the space, or until that time has passed (`None`: no limit). Its clients have been told
+    /// as if the kernel were that one. None: it goes on, or all have gone before.
     #[must_use]
     pub fn wait(&self, limit: Option<Duration>) -> Option<Error> {
         match limit {
             None => self.gone.recv().ok(),
             Some(limit) => self.gone.recv_timeout(limit).ok(),
         }
+    }
+
+    /// Whether the server is there, or one of several managers: the space is over with any of them, and those that are left tell clients which one has gone.
+    #[must_use]
+    pub fn is_asking(&self) -> bool {
+        self.left.load(Ordering::Acquire) > 0
     }
 
     /// Ends it: its clients' connections are closed.
@@ -130,7 +139,7 @@ impl Kernel {
     fn start_one(
         &mut self,
         listen_at: &[LinkAddress],
-        server: (NodeId, &LinkAddress),
+        server: Asked<'_>,
         config: &KernelConfig,
         told: &Sender<Error>,
     ) -> Result<Vec<LinkAddress>, Error> {
@@ -138,7 +147,9 @@ impl Kernel {
         loop {
             tries.next();
             let (is_up, up) = channel();
-            let watchman = Watchman { is_up, told: told.clone(), server: server.1.clone(), node: None };
+            let left = Arc::clone(&self.left);
+            let watchman =
+                Watchman { is_up, told: told.clone(), server: server.to_string(), left, node: None };
             let (mut node, addresses) = node(listen_at, server, config, watchman)?;
             let handle = node.handle();
             let thread = std::thread::Builder::new().name("quintet-kernel".to_owned());
@@ -149,7 +160,7 @@ impl Kernel {
                 Ok(Err(error)) => return Err(error),
                 Err(_) if !tries.is_empty() => self.nodes.pop().into_iter().for_each(end),
                 Err(_) => {
-                    let text = format!("the server at {} was reached and then says nothing", server.1);
+                    let text = format!("{server} was reached and then says nothing");
                     return Err(Error::new(Code::PeerSilent, text));
                 }
             }
@@ -173,13 +184,14 @@ fn end((handle, thread): (NodeHandle, Option<JoinHandle<std::io::Result<()>>>)) 
 /// The node, with everything that it listens at.
 fn node(
     listen_at: &[LinkAddress],
-    (known_as, server): (NodeId, &LinkAddress),
+    server: Asked<'_>,
     config: &KernelConfig,
     watchman: Watchman,
 ) -> Result<(Node, Vec<LinkAddress>), Error> {
     let listeners = listen_at.iter().map(listen).collect::<Result<Vec<_>, _>>()?;
     let addresses = listeners.iter().map(|listener| listener.address()).collect();
     let (own, stack_config) = client_config(config.cluster, config.link);
+    let known_as = stack::manager_node(server.manager);
     let ends = Passing {
         max_held_bytes: config.max_held_bytes,
         ..Passing::new(stack::sessions_of(own), stack::sessions_of(known_as))
@@ -199,22 +211,43 @@ fn node(
         node.listen(renamed(listener, own, known_as), PORT_SESSION).map_err(refused)?;
     }
     let window = config.link.resume_window.max(SERVER_LIMIT);
-    let redial = Redial { address: server.clone(), window, seed: life::random() };
+    let redial = Redial { address: server.address.clone(), window, seed: life::random() };
     node.dial(known_as, &[(PORT_SESSION, PORT_SESSION)], redial);
     Ok((node, addresses))
+}
+
+/// The server, or which one of several managers.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    manager: u8,
+    of: usize,
+    address: &'a LinkAddress,
+}
+
+impl fmt::Display for Asked<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.manager + 1, self.of, self.address) {
+            (_, 1, address) => write!(f, "the server at {address}"),
+            (manager, of, address) => write!(f, "manager {manager} of the {of} of the space, at {address},"),
+        }
+    }
 }
 
 /// The caller of a kernel's node: hears how it goes with the server.
 struct Watchman {
     is_up: Sender<Result<(), Error>>,
     told: Sender<Error>,
-    server: LinkAddress,
-    /// Ended with the server.
+    /// In words.
+    server: String,
+    /// How many servers are left.
+    left: Arc<AtomicUsize>,
+    /// Ended with the server, and then none.
     node: Option<NodeHandle>,
 }
 
 impl Watchman {
-    fn gone(&self, cause: DownCause) {
+    fn gone(&mut self, cause: DownCause) {
+        let Some(node) = self.node.take() else { return };
         let code = relay::loss(cause);
         let how = match cause {
             DownCause::Closed => "has closed the connection",
@@ -223,11 +256,12 @@ impl Watchman {
             DownCause::Misbehaved => "has broken the protocol",
             DownCause::Refused(_) => "does not let this machine's kernel in",
         };
-        let error = Error::new(code, format!("the server at {} {how}", self.server));
+        let error = Error::new(code, format!("{} {how}", self.server));
+        self.left.fetch_sub(1, Ordering::AcqRel);
         // Nobody may wait for either.
         let _ = self.is_up.send(Err(error.clone()));
         let _ = self.told.send(error);
-        self.node.iter().for_each(NodeHandle::stop);
+        node.stop();
     }
 }
 

@@ -12,8 +12,8 @@ use quintet_replicated::codec::LEADER;
 use quintet_runtime::{Answer as Received, CallError, Calls, Pending as Slot};
 use quintet_tuple_space::client::{Spread, ask_routes};
 use quintet_tuple_space::{
-    Answer, Attempt, Collected, Events, Page, PlannedRequest, Refusal, Request, SpaceNumber, SpacesPage,
-    State, Tuple, Witness,
+    Answer, Attempt, Collected, Events, Page, PlannedRequest, Refusal, Request, Routes, SpaceNumber,
+    SpacesPage, State, Tuple, Witness,
 };
 use quintet_wire::Decode;
 use std::sync::Arc;
@@ -119,19 +119,19 @@ impl Pending {
         }
     }
 
-    /// Where each manager of the space listens, as it says, empty where it does not: asks how it is, and if it is one of several, the directory.
-    pub(crate) fn managers(lab: &Lab) -> Result<Vec<String>, Error> {
+    /// Where everything of the space is, if it has several managers: asks how it is, and if it is one of several, the directory.
+    pub(crate) fn managers(lab: &Lab) -> Result<Option<Box<Routes>>, Error> {
         let calls = &lab.shared.calls;
         match answer(calls, &Pending::ask(lab, SpaceNumber::UNNAMED, &Request::Status)?)? {
             Answer::Moved(_) => {}
-            other => return outcome(other, None, None).map(|_| vec![String::new()]),
+            other => return outcome(other, None, None).map(|_| None),
         }
         let failed = |error| Error::of_call(&error, calls.lost());
         let writer = |out: &mut dyn Outbox, to, token, _| ask_routes(out, to, token);
         let slot = calls.begin(&writer).map_err(failed)?;
         match answer(calls, &Pending::of_slot(lab, SpaceNumber::UNNAMED, slot).received())? {
-            Answer::Routes(routes) => Ok(routes.addresses),
-            other => outcome(other, None, None).map(|_| vec![String::new()]),
+            Answer::Routes(routes) => Ok(Some(routes).filter(|routes| routes.addresses.len() > 1)),
+            other => outcome(other, None, None).map(|_| None),
         }
     }
 

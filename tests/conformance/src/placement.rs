@@ -4,8 +4,8 @@ use crate::behaviour::{Behaviour, Limits};
 use crate::driver::LONG;
 use crate::field::Fields;
 use quintet::{
-    Credentials, Field, Kernel, KernelConfig, Lab, LinkAddress, Recorder, ServeConfig, Server, SpaceAddress,
-    SpaceConfig, SpaceLog, State, Template, stack,
+    Credentials, Field, Kernel, KernelConfig, Lab, LinkAddress, Partitioning, Recorder, ServeConfig, Server,
+    SpaceAddress, SpaceConfig, SpaceLog, State, Template, stack,
 };
 use quintet_identity::{Authority, Validity};
 use quintet_simulate::replay;
@@ -52,6 +52,8 @@ pub struct Begun {
     /// Leases that were redone and dead letters, before.
     before: [(&'static str, u64); 2],
     server: Option<(Server, Option<(Recorder, PathBuf)>)>,
+    /// The other managers of its space.
+    others: Vec<Server>,
     kernel: Option<Kernel>,
 }
 
@@ -69,6 +71,7 @@ impl Begun {
             observer: Some(observer),
             before,
             server: None,
+            others: Vec::new(),
             kernel: None,
         })
     }
@@ -124,6 +127,7 @@ impl Placement for Embedded {
             observer: None,
             before: NOTHING_BEFORE,
             server: None,
+            others: Vec::new(),
             kernel: None,
         })
     }
@@ -152,6 +156,8 @@ pub enum Link {
     Logged,
     /// A Unix socket to each of three managers.
     Managers,
+    /// A kernel, over a Unix socket, which asks three managers, as of processes of their own, each over shared memory.
+    ManagersBehindKernel,
 }
 
 /// Managers of a space that is spread over several.
@@ -206,11 +212,29 @@ impl Served {
         let path = self.folder.join(format!("space-{}", self.spaces));
         let host = "127.0.0.1".to_owned();
         match self.link {
-            Link::SharedMemory | Link::Recorded | Link::Kernel => LinkAddress::SharedMemory(path),
+            Link::SharedMemory | Link::Recorded | Link::Kernel | Link::ManagersBehindKernel => {
+                LinkAddress::SharedMemory(path)
+            }
             Link::Unix | Link::Logged | Link::Managers => LinkAddress::Unix(path),
             Link::Tcp => LinkAddress::Tcp { host, port: 0 },
             Link::Tls => LinkAddress::Tls { host, port: 0, credentials: self.credentials.clone() },
         }
+    }
+
+    /// The server, and the other managers where each is served as in a process of its own.
+    fn serve(&self, config: &ServeConfig) -> Result<(Server, Vec<Server>), quintet::Error> {
+        let first = self.address();
+        if self.link != Link::ManagersBehindKernel {
+            return Ok((Server::start(first, config)?, Vec::new()));
+        }
+        let places: Vec<LinkAddress> =
+            (0..MANAGERS).filter_map(|manager| first.of_manager(manager)).collect();
+        let serve = |(manager, place): (u8, &LinkAddress)| {
+            let partitioning = Some(Partitioning { manager, managers: places.clone(), told: None });
+            Server::start(place.clone(), &ServeConfig { partitioning, ..config.clone() })
+        };
+        let mut servers = (1..).zip(&places).map(serve).collect::<Result<Vec<_>, _>>()?;
+        Ok((servers.remove(0), servers))
     }
 
     /// A kernel between the server and its clients.
@@ -232,6 +256,7 @@ impl Placement for Served {
             Link::Kernel => "kernel",
             Link::Logged => "logged",
             Link::Managers => "managers",
+            Link::ManagersBehindKernel => "managers, kernel",
         }
     }
 
@@ -239,7 +264,7 @@ impl Placement for Served {
         if let Some(reason) = without_machines(behaviour) {
             return Some(reason);
         }
-        if self.link == Link::Managers {
+        if matches!(self.link, Link::Managers | Link::ManagersBehindKernel) {
             return of_several_managers(behaviour);
         }
         let notices_late = behaviour.kills() && matches!(self.link, Link::Tcp | Link::Tls);
@@ -263,8 +288,9 @@ impl Placement for Served {
             Link::Managers => config.managers = MANAGERS,
             _ => {}
         }
-        let server = Server::start(self.address(), &config).map_err(|error| error.to_string())?;
-        let kernel = (self.link == Link::Kernel).then(|| self.kernel(&server)).transpose()?;
+        let (server, others) = self.serve(&config).map_err(|error| error.to_string())?;
+        let has_kernel = matches!(self.link, Link::Kernel | Link::ManagersBehindKernel);
+        let kernel = has_kernel.then(|| self.kernel(&server)).transpose()?;
         let address = kernel.as_ref().map_or(server.addresses(), Kernel::addresses)[0].clone();
         let told = address.to_string();
         let address: LinkAddress = address.identified(self.credentials.as_ref());
@@ -276,6 +302,7 @@ impl Placement for Served {
             observer: Some(observer),
             before: NOTHING_BEFORE,
             server: Some((server, recording)),
+            others,
             kernel,
         })
     }
@@ -284,7 +311,9 @@ impl Placement for Served {
         begun.observer.iter().for_each(Lab::close);
         drop(begun.kernel);
         let Some((server, recording)) = begun.server else { return Ok(()) };
-        server.stop().map_err(|error| error.to_string())?;
+        for server in [server].into_iter().chain(begun.others) {
+            server.stop().map_err(|error| error.to_string())?;
+        }
         let Some((recorder, path)) = recording else { return Ok(()) };
         recorder.finish().map_err(|error| error.to_string())?;
         let file = fs::File::open(&path).map_err(|error| error.to_string())?;

@@ -71,6 +71,15 @@ fn through_a_kernel() {
 }
 
 #[test]
+fn through_a_kernel_before_several_managers() {
+    let reasons = [
+        "a select whose templates are of several managers gets the oldest of one of them",
+        "a space with several managers is not watched as a whole",
+    ];
+    play_served(Link::ManagersBehindKernel, &reasons);
+}
+
+#[test]
 fn recorded_and_replayed() {
     play_served(Link::Recorded, &[]);
 }

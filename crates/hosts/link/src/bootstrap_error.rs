@@ -11,7 +11,7 @@ use std::path::PathBuf;
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum BootstrapError {
-    /// The path is longer than a socket's address.
+    /// The path is longer than a socket's address, and so is the name of its file, or its folder cannot be opened.
     PathTooLong {
         /// Where.
         address: LinkAddress,
@@ -216,7 +216,9 @@ impl fmt::Display for BootstrapError {
         write!(f, "{}: ", self.address())?;
         match self {
             BootstrapError::PathTooLong { .. } => {
-                f.write_str("longer than the 107 bytes of a socket's address; use a shorter path")
+                f.write_str(
+                    "longer than the 107 bytes of a socket's address, and its folder is not to be opened or its name alone as long; use a shorter path",
+                )
             }
             BootstrapError::InUse { .. } => {
                 f.write_str("another process listens there; stop it or use another address")

@@ -3,11 +3,11 @@
 //! The kernel neither connects nor says when it could while the listener's queue is full, so a timer tells when to try again.
 
 use crate::BootstrapError;
-use crate::socket_file::{UnixPlace, check_user};
+use crate::socket_file::{SocketAt, UnixPlace, check_user};
 use core::time::Duration;
 use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
-use rustix::net::{SocketAddrUnix, connect};
+use rustix::net::connect;
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
 };
@@ -22,7 +22,7 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub(crate) struct Connecting {
     place: UnixPlace,
-    at: SocketAddrUnix,
+    at: SocketAt,
     /// Until it is taken.
     socket: Option<OwnedFd>,
     connected: bool,
@@ -68,7 +68,7 @@ impl Connecting {
 
     fn try_now(&mut self) -> Result<bool, BootstrapError> {
         let Some(socket) = &self.socket else { return Ok(false) };
-        match connect(socket, &self.at) {
+        match connect(socket, &self.at.address) {
             Ok(()) => {
                 check_user(socket.as_fd(), &self.place.address)?;
                 self.watch(socket.as_fd())?;

@@ -3,16 +3,44 @@
 use crate::path_lock::PathLock;
 use crate::socket_peer::SocketPeer;
 use crate::{BootstrapError, LinkAddress, Maker};
-use rustix::fs::{FileType, Mode, fchmod, lstat, stat};
+use rustix::fs::{FileType, Mode, OFlags, fchmod, lstat, open, stat};
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, listen, socket_with,
 };
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 /// Connections the kernel keeps until they are accepted: as many as the system allows (`net.core.somaxconn`).
 pub(crate) const BACKLOG: i32 = i32::MAX;
+
+/// Where a socket is bound, or connected to.
+#[derive(Debug)]
+pub(crate) struct SocketAt {
+    pub(crate) address: SocketAddrUnix,
+    /// Open as long as the address names the file by it.
+    _folder: Option<OwnedFd>,
+}
+
+impl SocketAt {
+    /// The path; or, where that is longer than a socket's address may be, its file in its folder, as this process has that open.
+    ///
+    /// # Errors
+    /// What the system says of the path. [`Errno::NAMETOOLONG`] also where such a folder cannot be opened.
+    fn path(path: &Path) -> Result<SocketAt, Errno> {
+        match SocketAddrUnix::new(path) {
+            Err(Errno::NAMETOOLONG) => {}
+            made => return made.map(|address| SocketAt { address, _folder: None }),
+        }
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(Errno::NAMETOOLONG);
+        };
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = open(folder, flags, Mode::empty()).map_err(|_| Errno::NAMETOOLONG)?;
+        let short = Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string()).join(name);
+        Ok(SocketAt { address: SocketAddrUnix::new(short)?, _folder: Some(folder) })
+    }
+}
 
 /// What a socket is made for.
 #[derive(Clone, Debug)]
@@ -35,19 +63,19 @@ impl UnixPlace {
         UnixPlace { address, path: path.to_owned(), kind: SocketType::STREAM }
     }
 
-    /// A socket that never blocks, and the address of the path.
+    /// A socket that never blocks, and where it is to be bound or connected.
     ///
     /// # Errors
     /// [`BootstrapError::PathTooLong`], [`BootstrapError::System`].
-    pub(crate) fn new_socket(&self) -> Result<(OwnedFd, SocketAddrUnix), BootstrapError> {
-        let address = SocketAddrUnix::new(&self.path).map_err(|errno| match errno {
+    pub(crate) fn new_socket(&self) -> Result<(OwnedFd, SocketAt), BootstrapError> {
+        let at = SocketAt::path(&self.path).map_err(|errno| match errno {
             Errno::NAMETOOLONG => BootstrapError::PathTooLong { address: self.address.clone() },
             errno => self.refused("use it as a socket's address", errno),
         })?;
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let socket = socket_with(AddressFamily::UNIX, self.kind, flags, None)
             .map_err(|errno| self.refused("create a socket", errno))?;
-        Ok((socket, address))
+        Ok((socket, at))
     }
 
     fn refused(&self, doing: &'static str, errno: Errno) -> BootstrapError {
@@ -61,8 +89,8 @@ impl UnixPlace {
     }
 
     /// Binds; where the file exists and nobody listens behind it, replaces it.
-    fn bind_over_stale(&self, socket: &OwnedFd, address: &SocketAddrUnix) -> Result<(), BootstrapError> {
-        match bind(socket, address) {
+    fn bind_over_stale(&self, socket: &OwnedFd, at: &SocketAt) -> Result<(), BootstrapError> {
+        match bind(socket, &at.address) {
             Err(Errno::ADDRINUSE) => {}
             other => return other.map_err(|errno| self.refused("bind the socket", errno)),
         }
@@ -71,7 +99,7 @@ impl UnixPlace {
             return Err(BootstrapError::NotASocket { address: self.address.clone() });
         }
         let (probe, _) = self.new_socket()?;
-        match connect(&probe, address) {
+        match connect(&probe, &at.address) {
             Err(Errno::CONNREFUSED) => {}
             Ok(()) | Err(Errno::AGAIN | Errno::PROTOTYPE) => {
                 return Err(BootstrapError::InUse { address: self.address.clone() });
@@ -80,7 +108,7 @@ impl UnixPlace {
         }
         rustix::fs::unlink(&self.path)
             .map_err(|errno| self.refused("remove a dead process's socket", errno))?;
-        bind(socket, address).map_err(|errno| self.refused("bind the socket", errno))
+        bind(socket, &at.address).map_err(|errno| self.refused("bind the socket", errno))
     }
 }
 
@@ -102,14 +130,14 @@ impl SocketFile {
     /// [`BootstrapError::PathTooLong`], [`BootstrapError::InUse`], [`BootstrapError::NotASocket`],
     /// [`BootstrapError::NotAllowed`], [`BootstrapError::System`].
     pub(crate) fn listen(place: UnixPlace) -> Result<(OwnedFd, SocketFile), BootstrapError> {
-        let (socket, address) = place.new_socket()?;
+        let (socket, at) = place.new_socket()?;
         // Before the bind, so that the file is never open to others.
         fchmod(&socket, Mode::RUSR | Mode::WUSR)
             .map_err(|errno| place.refused("restrict the socket", errno))?;
         let maker =
             Maker::this_process().map_err(|errno| place.refused("map a page that a fork wipes", errno))?;
         let _lock = PathLock::take(&place.path, &place.address)?;
-        place.bind_over_stale(&socket, &address)?;
+        place.bind_over_stale(&socket, &at)?;
         listen(&socket, BACKLOG).map_err(|errno| place.refused("listen", errno))?;
         let identity = place.identity()?;
         Ok((socket, SocketFile { place, identity, maker }))

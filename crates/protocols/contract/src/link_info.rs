@@ -20,6 +20,8 @@ pub struct LinkInfo {
     pub identity: Option<Identity>,
     /// Nobody vouches for that: it is the key of a token, whose holder is no member and is let in to be enrolled only.
     pub holds_token: bool,
+    /// The peer passes on the frames of others, as the kernel of a machine does: what comes over the link is theirs.
+    pub is_relayed: bool,
 }
 
 /// How far a link reaches.
@@ -49,6 +51,7 @@ impl LinkInfo {
             class,
             identity: None,
             holds_token: false,
+            is_relayed: false,
         }
     }
 

@@ -100,8 +100,9 @@ impl Stream {
             Keeping::Nothing => link.max_bulk_bytes,
             Keeping::Retained(_) | Keeping::Retransmitted(_) => link.max_bulk_bytes.min(kept),
         };
-        let bulk = if peer.role == Role::KERNEL { bulk.min(FRAGMENT_BYTES) } else { bulk };
-        let link = LinkInfo { max_bulk_bytes: bulk, ..link };
+        let is_relayed = peer.role == Role::KERNEL;
+        let bulk = if is_relayed { bulk.min(FRAGMENT_BYTES) } else { bulk };
+        let link = LinkInfo { max_bulk_bytes: bulk, is_relayed, ..link };
         let (next, expected) = (Sequence::default(), Sequence::default());
         Stream { id, heard, peer, link, next, expected, keeping }
     }

@@ -160,8 +160,13 @@ pub fn manager_seeds() -> Vec<(&'static str, Vec<u8>)> {
     let spread = sent(3, codec::ROUTE, 5, &encode_to_vec(&Route::Spread(signature.clone(), 1)), &[]);
     let count = [encode_to_vec(&Route::Count(0)), vec![2, 13, 5, 0, 0, 0, 0, 0, 0, 0, 0]].concat();
     let count = sent(3, codec::ROUTE, 6, &count, &[]);
-    let routes =
-        codec::Routes { epoch: 1, seed: 0, addresses: vec![String::new(); 3], relocations: Vec::new() };
+    let routes = codec::Routes {
+        epoch: 1,
+        seed: 0,
+        addresses: vec![String::new(); 3],
+        are_beside: true,
+        relocations: Vec::new(),
+    };
     let routes = sent(0, codec::ROUTES, 0x84, &encode_to_vec(&routes), &[]);
     // A part of it, prepared and locked by another manager; and one that this manager brings together with another's.
     let put = AskedPart::Part(PartBody::new(&[], &[], &[]).expect("it is small"));

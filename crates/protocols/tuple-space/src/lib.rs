@@ -68,7 +68,10 @@ pub use codec::{
     State, Subject, TemplateShape, TooLarge, TupleEvent, Wait, WaitingRequest, Withheld, Witness,
 };
 pub use element::{Element, ElementType};
-pub use managers::{HotKeysConfig, Manager, ManagersConfig, Router, RouterConfig, gone as manager_gone};
+pub use managers::{
+    HotKeysConfig, Manager, ManagersConfig, Router, RouterConfig, gone as manager_gone,
+    gone_or_its_kernel as manager_gone_or_its_kernel,
+};
 pub use native::{ArrayOf, Typed};
 pub use range::{Bounding, MAX_BOUND_BYTES, MAX_RANGES, ValueRange};
 #[cfg(feature = "seeded-defects")]

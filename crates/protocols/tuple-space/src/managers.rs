@@ -53,6 +53,12 @@ pub fn gone(manager: u8, managers: usize, address: &str) -> String {
     format!("manager {} of the {managers} of this space{at} is gone, and its tuples with it", manager + 1)
 }
 
+/// What is said of it by who asks it through the kernel of a machine, whose end looks the same.
+#[must_use]
+pub fn gone_or_its_kernel(manager: u8, managers: usize, address: &str) -> String {
+    format!("{}, or the kernel through which it was asked", gone(manager, managers, address))
+}
+
 /// What is said where the managers of a space did not understand who asks.
 fn another_version(refusal: &Refusal) -> Refusal {
     let text = format!(

@@ -395,6 +395,7 @@ mod tests {
             may_be_cut: true,
             identity: Some(Identity([7; 32])),
             holds_token: true,
+            is_relayed: true,
             ..LinkInfo::new(LinkClass::Network, 9)
         };
         vec![

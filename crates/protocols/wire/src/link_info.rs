@@ -8,6 +8,7 @@ const LOSES_FRAMES: u8 = 1;
 const MAY_BE_CUT: u8 = 2;
 const HAS_IDENTITY: u8 = 4;
 const HOLDS_TOKEN: u8 = 8;
+const IS_RELAYED: u8 = 16;
 
 impl Encode for LinkInfo {
     fn encode(&self, sink: &mut impl Sink) {
@@ -15,7 +16,8 @@ impl Encode for LinkInfo {
         sink.u8(flag(self.loses_frames, LOSES_FRAMES)
             | flag(self.may_be_cut, MAY_BE_CUT)
             | flag(self.identity.is_some(), HAS_IDENTITY)
-            | flag(self.holds_token, HOLDS_TOKEN));
+            | flag(self.holds_token, HOLDS_TOKEN)
+            | flag(self.is_relayed, IS_RELAYED));
         sink.u8(match self.class {
             LinkClass::Process => 1,
             LinkClass::Machine => 2,
@@ -32,7 +34,7 @@ impl Encode for LinkInfo {
 impl Decode<'_> for LinkInfo {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let flags = reader.u8()?;
-        if flags & !(LOSES_FRAMES | MAY_BE_CUT | HAS_IDENTITY | HOLDS_TOKEN) != 0 {
+        if flags & !(LOSES_FRAMES | MAY_BE_CUT | HAS_IDENTITY | HOLDS_TOKEN | IS_RELAYED) != 0 {
             return Err(reader.invalid("link flags", flags, 1));
         }
         let class = match reader.u8()? {
@@ -46,7 +48,7 @@ impl Decode<'_> for LinkInfo {
         let has_identity = flags & HAS_IDENTITY != 0;
         let identity = if has_identity { Some(Identity(reader.array()?)) } else { None };
         let (loses_frames, may_be_cut) = (flags & LOSES_FRAMES != 0, flags & MAY_BE_CUT != 0);
-        let holds_token = flags & HOLDS_TOKEN != 0;
+        let (holds_token, is_relayed) = (flags & HOLDS_TOKEN != 0, flags & IS_RELAYED != 0);
         Ok(LinkInfo {
             loses_frames,
             may_be_cut,
@@ -55,6 +57,7 @@ impl Decode<'_> for LinkInfo {
             class,
             identity,
             holds_token,
+            is_relayed,
         })
     }
 }

@@ -7,7 +7,7 @@ use crate::metrics::Part;
 use crate::output::tell;
 use crate::telemetry::TelemetryArguments;
 use clap::Args;
-use quintet::{Error, Kernel, KernelConfig, LinkAddress, LinkConfig, SpaceAddress};
+use quintet::{Error, Kernel, KernelConfig, Lab, LinkAddress, LinkConfig, SHORTEST_LEASE, SpaceAddress};
 use serde_json::json;
 use std::io::Write;
 use std::process::ExitCode;
@@ -17,10 +17,12 @@ use std::time::{Duration, Instant};
 
 /// How often is looked whether somebody has asked to end, and between two tries to reach a server that has gone.
 const LOOK: Duration = Duration::from_millis(100);
+/// How often is looked whether a space is whole again of which one manager has gone.
+const LOOK_AT_SPACE: Duration = Duration::from_secs(1);
 
 #[derive(Args)]
 #[command(
-    after_help = "Programs on this machine name the kernel's address as that of the space (QUINTET_SPACE, --space), and need not know that it is a kernel. The server then has one connection to this machine, however many they are. What is asked and answered costs one hop more: ask directly where the server is not short of connections. quintet reproduce linda-lan measures both.\n\nIf the server ends, the kernel's clients are told as if they had asked it directly, and the kernel looks for the server for link.resume_window_ms before it ends: clients of a logged space go on when it is back. A replicated space is asked without a kernel, and so is one whose managers are processes of their own.\n\nExamples:\n  quintet kernel --space tls:big:7400 --listen /run/user/1000/quintet-kernel\n  QUINTET_SPACE=/run/user/1000/quintet-kernel python3 worker.py\n  quintet kernel --space quintet://lab --listen unix:/tmp/k.sock --metrics 127.0.0.1:9465"
+    after_help = "Programs on this machine name the kernel's address as that of the space (QUINTET_SPACE, --space), and need not know that it is a kernel. The server then has one connection to this machine, however many they are. What is asked and answered costs one hop more: ask directly where the server is not short of connections. quintet reproduce linda-lan measures both.\n\nIf the server ends, the kernel's clients are told as if they had asked it directly, and the kernel looks for the server for link.resume_window_ms before it ends: clients of a logged space go on when it is back. Of a space with several managers, in one process or in processes of their own, the kernel has one connection to each, and listens beside its address for the others: at PATH.1 or the next port, and so on. A replicated space is asked without a kernel.\n\nExamples:\n  quintet kernel --space tls:big:7400 --listen /run/user/1000/quintet-kernel\n  QUINTET_SPACE=/run/user/1000/quintet-kernel python3 worker.py\n  quintet kernel --space quintet://lab --listen unix:/tmp/k.sock --metrics 127.0.0.1:9465"
 )]
 pub(crate) struct Arguments {
     /// The space whose kernel this is: quintet://CLUSTER, shm:PATH, unix:PATH, tcp:HOST:PORT, tls:HOST:PORT, or a path; else the setting space.address
@@ -52,18 +54,20 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let space = cluster.identified(arguments.space.clone().map_or_else(|| cluster.address(), Ok)?)?;
     let link = LinkConfig::from_settings(&cluster.settings)?;
     let config = KernelConfig { cluster: cluster.number, link, ..KernelConfig::default() };
-    let mut kernel = Kernel::start(&arguments.listen, space.clone(), &config)?;
+    let relaying = Relaying { space, config, interrupted };
+    let mut kernel = relaying.start(&arguments.listen)?;
     let url = metrics.url();
     let meter = Arc::new(Mutex::new(kernel.meter()));
     metrics.answer(vec![Part::kernel(Arc::clone(&meter))])?;
-    announce(&kernel, &space, url.as_deref(), arguments.json);
+    announce(&kernel, &relaying.space, url.as_deref(), arguments.json);
     // A port that the system gave stays the same.
     let listen = kernel.addresses().to_vec();
-    while !interrupted.load(Ordering::Acquire) {
+    while !relaying.is_interrupted() {
         let Some(gone) = kernel.wait(Some(LOOK)) else { continue };
-        tell(format!("{}; it is looked for again for {} s", gone.text(), link.resume_window.as_secs_f64()));
+        tell(gone.text());
+        relaying.wait_for_others(&kernel);
         kernel.stop();
-        match again(&listen, &space, &config, &interrupted) {
+        match relaying.again(&listen) {
             Some(Ok(found)) => kernel = found,
             Some(Err(why)) => {
                 tell(format!("it does not begin anew: {why}"));
@@ -78,21 +82,63 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Another kernel at the same addresses, once the server is back: an error if it does not come back in time, none if somebody asks to end.
-fn again(
-    listen: &[LinkAddress],
-    space: &SpaceAddress,
-    config: &KernelConfig,
-    interrupted: &AtomicBool,
-) -> Option<Result<Kernel, Error>> {
-    let begun = Instant::now();
-    loop {
-        if interrupted.load(Ordering::Acquire) {
-            return None;
+/// For what kernels are made here, one after the other, until somebody asks to end.
+struct Relaying {
+    space: SpaceAddress,
+    config: KernelConfig,
+    interrupted: Arc<AtomicBool>,
+}
+
+impl Relaying {
+    fn is_interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::Acquire)
+    }
+
+    fn start(&self, listen: &[LinkAddress]) -> Result<Kernel, Error> {
+        Kernel::start(listen, self.space.clone(), &self.config)
+    }
+
+    /// Of several managers one has gone, and the others tell programs which one, through the kernel: until the last of them has gone as well, or the space is
+    /// whole, because only the kernel was cut off, say.
+    fn wait_for_others(&self, kernel: &Kernel) {
+        let mut looked = Instant::now();
+        while kernel.is_asking() && !self.is_interrupted() {
+            kernel.wait(Some(LOOK)).iter().for_each(|gone| tell(gone.text()));
+            if looked.elapsed() >= LOOK_AT_SPACE {
+                if self.is_whole() {
+                    return;
+                }
+                looked = Instant::now();
+            }
         }
-        match Kernel::start(listen, space.clone(), config) {
-            Err(_) if begun.elapsed() < config.link.resume_window => std::thread::sleep(LOOK),
-            made => return Some(made),
+        // The last ones may have gone together.
+        while let Some(gone) = kernel.wait(Some(LOOK)) {
+            tell(gone.text());
+        }
+    }
+
+    /// Whether a program can ask the space.
+    fn is_whole(&self) -> bool {
+        let KernelConfig { cluster, link, .. } = self.config;
+        Lab::connect_with(self.space.clone(), cluster, SHORTEST_LEASE, link).map(|lab| lab.close()).is_ok()
+    }
+
+    /// Another kernel at the same addresses, once the server is back: an error if it does not come back in time, none if somebody asks to end.
+    fn again(&self, listen: &[LinkAddress]) -> Option<Result<Kernel, Error>> {
+        let (window, begun, mut has_said) = (self.config.link.resume_window, Instant::now(), false);
+        loop {
+            if self.is_interrupted() {
+                return None;
+            }
+            match self.start(listen) {
+                Err(_) if begun.elapsed() < window => {
+                    if !std::mem::replace(&mut has_said, true) {
+                        tell(format!("the server is looked for again for {} s", window.as_secs_f64()));
+                    }
+                    std::thread::sleep(LOOK);
+                }
+                made => return Some(made),
+            }
         }
     }
 }

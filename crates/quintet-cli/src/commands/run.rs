@@ -18,6 +18,7 @@
 //! | `run/cluster.rs`, `run/hosts.rs`, `run/machine.rs` | the cluster; which machines of it; one of them |
 //! | `run/companions.rs` | processes of this program there, for commands that start some besides jobs |
 //! | `run/managers.rs` | managers of the space on other machines |
+//! | `run/kernels.rs` | `--kernels` |
 //! | `run/sight.rs` | who of the cluster is in, and who is silent |
 //! | `run/slurm.rs` | the machines of an allocation of Slurm |
 //! | `run/files.rs` | what workers on other machines need of the program |
@@ -38,6 +39,7 @@ mod files;
 mod happening;
 mod hosts;
 mod job;
+mod kernels;
 mod killing;
 mod launch;
 mod ledger;
@@ -69,7 +71,7 @@ use elsewhere::Elsewhere;
 use happening::{Happening, gather};
 use hosts::Placement;
 use launch::Launch;
-use quintet::{Code, Error, Kernel, KernelConfig, Lab, LinkAddress, LinkConfig, ServeConfig, Server};
+use quintet::{Code, Error, Lab, LinkAddress, LinkConfig, ServeConfig, Server};
 use quintet_agent::LIVENESS;
 use quintet_settings::{RUN_KILL_ONE, RUN_WORKERS, SPACE_LEASE_MS, SPACE_MAX_ATTEMPTS, Settings};
 use slurm::{Agents, Allocation};
@@ -122,7 +124,7 @@ pub(crate) struct Arguments {
     /// Spread the space over so many managers, each on a thread of its own: for more requests a second than one thread answers. The others listen beside the first, at PATH.1, PATH.2 or the next ports; with --hosts they are processes on its other machines, in turn
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=16), conflicts_with = "record")]
     managers: u8,
-    /// Have the programs of this machine ask the space through a kernel, to which they are linked over shared memory: the space then has one connection to them all. Costs a hop; to compare
+    /// Have the programs of each machine ask the space through a kernel there, to which they are linked over shared memory: the space, and each of several managers, then has one connection to a machine. Costs a hop; to compare
     #[arg(long)]
     kernels: bool,
     /// How master and workers are linked with the space
@@ -288,20 +290,24 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let (own_address, identity) = match &placed {
         Some(placed) => {
             let reached = elsewhere.address(server.addresses());
-            (Some(placed.cluster.identified(reached)), Some(placed.cluster.folder().to_owned()))
+            (placed.cluster.identified(reached), Some(placed.cluster.folder().to_owned()))
         }
-        None => (None, identity_place(&settings)?.or_else(|| elsewhere.folder())),
+        None => {
+            let own_address = identified(server.addresses()[0].clone(), &settings)?;
+            (own_address, identity_place(&settings)?.or_else(|| elsewhere.folder()))
+        }
     };
     let served = (server.addresses(), cluster, workers);
-    let kernel = kernel(arguments, &settings, (server.addresses(), cluster, link), room.folder.path())?;
+    let kernel = || kernels::here(own_address.clone(), cluster, link, room.folder.path());
+    let kernel = arguments.kernels.then(kernel).transpose()?;
     let mut launch = launch(arguments, &settings, served, elsewhere, (&room, trace.as_ref(), printer))?;
     launch.identity = identity;
     if let Some(kernel) = &kernel {
         launch.address = kernel.addresses()[0].clone();
+        kernels::elsewhere(&launch)?;
     }
     metrics.url().iter().for_each(|url| launch.printer.say(&format!("metrics at {url}")));
     metrics.answer(vec![Part::space(server.meter()), launch.counts.part()])?;
-    let own_address = own_address.unwrap_or_else(|| launch.address.clone());
     let lab = Lab::connect_with(&own_address, cluster, launch.lease, link)?;
     let outcome = job::run(&launch, &lab, kill_one, happened, happenings);
     // Before the job's folders on other machines are removed.
@@ -333,21 +339,6 @@ fn agents(
     let agents = Agents::start(room.folder.path(), &allocation, printer, happenings)?;
     printer.say(&format!("on the machines of Slurm's allocation: {}", agents.names().join(", ")));
     Ok(Some(agents))
-}
-
-/// The kernel through which the processes of this machine ask, if they are to.
-fn kernel(
-    arguments: &Arguments,
-    settings: &Settings,
-    (served, cluster, link): (&[LinkAddress], u128, LinkConfig),
-    folder: &Path,
-) -> Result<Option<Kernel>, Error> {
-    let config = KernelConfig { cluster, link, ..KernelConfig::default() };
-    let start = || {
-        let space = identified(served[0].clone(), settings)?;
-        Kernel::start(&[LinkAddress::SharedMemory(folder.join("kernel"))], space, &config)
-    };
-    arguments.kernels.then(start).transpose()
 }
 
 /// What the children of the job share. `served`: where, in which cluster, and for how many workers.

@@ -6,6 +6,7 @@ mod cut;
 mod ending;
 mod files;
 mod kept_space;
+mod kernels;
 pub(crate) mod lab;
 mod listening;
 mod managers;

@@ -1,5 +1,7 @@
 //! `serve --manager`: a space whose managers are processes, one of which is killed.
 
+mod behind_kernel;
+
 use crate::tool::{LONG, quintet, result, text};
 use quintet::{Code, Error, Lab, LinkAddress, LinkConfig, Space, template, tuple};
 use quintet_testbed::{Child, TempDir};
@@ -152,9 +154,16 @@ fn clients(address: &LinkAddress) -> (Receiver<()>, Ends) {
     (is_told, ends)
 }
 
-/// A space of three managers, of which this one is killed under clients once these have got on so often: each of them is told, and none waits on.
-fn all_are_told(places: &[String; 3], victim: usize, rounds: i64) {
+/// A space of three managers, of which this one is killed under clients once these have got on so often: each of them is told, and none waits on. They ask it
+/// where `reached` says.
+fn all_are_told<K>(
+    places: &[String; 3],
+    victim: usize,
+    rounds: i64,
+    reached: impl FnOnce(&LinkAddress) -> (LinkAddress, K),
+) {
     let (mut managers, address) = three(places);
+    let (address, _between) = reached(&address);
     let (is_told, ends) = clients(&address);
     (0..rounds).for_each(|_| is_told.recv_timeout(LONG).expect("the clients get on"));
     managers[victim].kill().unwrap();
@@ -173,23 +182,29 @@ fn all_are_told(places: &[String; 3], victim: usize, rounds: i64) {
 }
 
 /// In each round another manager, of a space over another kind of link.
-fn managers_killed(rounds: i64) {
+fn managers_killed<K>(rounds: i64, reached: impl Fn(&TempDir, &LinkAddress) -> (LinkAddress, K)) {
     for round in 0..rounds {
         let folder = TempDir::new().unwrap();
         let places = if round % 2 == 0 { unix(&folder) } else { tcp() };
-        all_are_told(&places, usize::try_from(round).unwrap() % 3, 1 + round * 37 % 200);
+        let victim = usize::try_from(round).unwrap() % 3;
+        all_are_told(&places, victim, 1 + round * 37 % 200, |address| reached(&folder, address));
     }
+}
+
+/// With nothing between.
+fn directly(_: &TempDir, address: &LinkAddress) -> (LinkAddress, ()) {
+    (address.clone(), ())
 }
 
 #[test]
 fn clients_of_every_kind_are_told_whichever_manager_is_killed() {
-    managers_killed(6);
+    managers_killed(6, directly);
 }
 
 #[test]
 #[ignore = "takes minutes: make kill"]
 fn clients_of_every_kind_are_told_however_often_a_manager_is_killed() {
-    managers_killed(300);
+    managers_killed(300, directly);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod managers;
 mod replicas;
 
+use managers::Managers;
 pub(crate) use managers::managers_at;
 pub use replicas::{Replica, ReplicaRole};
 
@@ -120,11 +121,9 @@ impl Lab {
         let seen = Seen::of_a_connection();
         let instance = seen.instance(node, stack::client(node, &config));
         let lab = made.connected(node, stack::SPACE_NODE, instance, lease, link, seen)?;
-        let managers = Pending::managers(&lab)?;
-        if managers.len() > 1 {
+        if let Some(routes) = Pending::managers(&lab)? {
             lab.close();
-            let places = managers::places(address, &managers)?;
-            return Lab::connect_to_managers(&places, cluster, lease, link);
+            return Lab::connect_to_managers(&Managers::at(address, &routes)?, cluster, lease, link);
         }
         lab.go_on(writes_together, redial(address, link, life::random()), Elsewhere::default());
         Ok(lab)

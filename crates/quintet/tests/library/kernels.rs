@@ -4,7 +4,7 @@
 
 use quintet::{
     Array, ArrayOf, Buffer, Code, ElementType, Kernel, KernelConfig, Lab, LinkAddress, LinkConfig, Outcome,
-    ServeConfig, Server, SpaceLog, template, tuple,
+    Partitioning, ServeConfig, Server, SpaceLog, template, tuple,
 };
 use quintet_testbed::TempDir;
 use std::time::{Duration, Instant};
@@ -177,6 +177,45 @@ fn a_space_of_several_managers_has_a_kernel_for_each() {
     };
     // Where signatures are follows from a key that no two spaces have.
     assert!(commits(&server) > 0, "several managers have parts of some of them");
+}
+
+#[test]
+fn before_managers_in_processes_of_their_own_all_is_asked_through_the_kernel() {
+    let dir = TempDir::new().unwrap();
+    let places: Vec<LinkAddress> = ["one", "two"].map(|name| address("unix", &dir, name)).to_vec();
+    let serve = |manager: u8| {
+        let partitioning = Some(Partitioning { manager, managers: places.clone(), told: None });
+        let config = ServeConfig { partitioning, ..ServeConfig::default() };
+        Server::start(places[usize::from(manager) - 1].clone(), &config).unwrap()
+    };
+    let servers = [1, 2].map(serve);
+    let kernel = kernel(&address("shm", &dir, "kernel"), &servers[0]);
+    let labs = [(); 3].map(|()| lab(&kernel.addresses()[0]));
+    assert_eq!(
+        measured(&kernel, "quintet_kernel_clients"),
+        6,
+        "each is linked with the kernel of each manager"
+    );
+    for number in 0..200i64 {
+        let of = |turn: i64| labs[((number + turn) % 3) as usize].space();
+        of(0).out(tuple!["row", number]).unwrap();
+        assert!(of(1).take_if(&template!["row", number]).unwrap().is_some());
+    }
+    let direct = lab(&places[0]);
+    assert_eq!(direct.space().status().unwrap().tuples, 0);
+    assert_eq!(measured(&kernel, "quintet_kernel_clients"), 6, "who asks directly asks no kernel");
+    let [first, second] = servers;
+    second.stop().unwrap();
+    let error = kernel.wait(Some(LONG)).expect("it is over with the space");
+    assert!(error.code() == Code::PeerDied && error.text().contains("manager 2 of the 2"), "{error}");
+    assert!(kernel.is_asking(), "the first is there, and tells clients");
+    for lab in &labs {
+        let error = lab.space().status().unwrap_err();
+        let place = places[1].to_string();
+        assert!(error.text().contains("manager 2 of the 2") && error.text().contains(&place), "{error}");
+    }
+    first.stop().unwrap();
+    assert!(kernel.wait(Some(LONG)).is_some() && !kernel.is_asking());
 }
 
 #[test]

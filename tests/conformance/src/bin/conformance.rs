@@ -165,7 +165,7 @@ impl Row {
 /// The placements, and what drivers find in their environment for them.
 type Prepared = (Vec<Box<dyn Placement>>, Vec<(String, PathBuf)>);
 
-const LINKS: [Link; 8] = [
+const LINKS: [Link; 9] = [
     Link::SharedMemory,
     Link::Unix,
     Link::Tcp,
@@ -174,6 +174,7 @@ const LINKS: [Link; 8] = [
     Link::Recorded,
     Link::Logged,
     Link::Managers,
+    Link::ManagersBehindKernel,
 ];
 
 fn placements(arguments: &Arguments) -> Result<Prepared, String> {

@@ -67,6 +67,7 @@ pub(super) fn journal_entries() -> Vec<Seed> {
             ("up", step(up(shared), vec![])),
             ("up-known", step(up(known), vec![])),
             ("up-token", step(up(LinkInfo { holds_token: true, ..known }), vec![])),
+            ("up-relayed", step(up(LinkInfo { is_relayed: true, ..known }), vec![])),
             ("down", step(RecordedInput::Peer(at, PeerChange::Down(DownCause::Misbehaved)), vec![])),
             ("frame", step(RecordedInput::Frame(at, message, None), calls)),
             ("frame-stamped", step(RecordedInput::Frame(at, message, Some(stamps)), vec![])),

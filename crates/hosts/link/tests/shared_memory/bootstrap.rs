@@ -215,6 +215,28 @@ fn nobody_and_somebody_else_are_told_apart() {
     );
 }
 
+#[test]
+fn a_path_may_be_longer_than_a_sockets_address_if_its_folder_is_there() {
+    let folder = TempDir::new().expect("a folder");
+    let deep = folder.join("x".repeat(100)).join("y".repeat(100));
+    let path = deep.join("socket");
+    let error = SharedMemoryListener::bind(&path).map(|_| ()).expect_err("no such folder");
+    assert_eq!(error, BootstrapError::PathTooLong { address: (&path).into() });
+    std::fs::create_dir_all(&deep).expect("made");
+    let nobody = shared_memory_connect(&path).map(|_| ()).expect_err("nobody listens");
+    assert_eq!(nobody, BootstrapError::NobodyListens { address: (&path).into() });
+    let mut listener = SharedMemoryListener::bind(&path).expect("bound");
+    assert!(path.exists(), "the socket is where it was asked for");
+    let to = path.clone();
+    let connecting = thread::spawn(move || shared_memory_connect(to).map(|_| ()));
+    let _end = accept(&mut listener).expect("an offer");
+    connecting.join().expect("it does not panic").expect("connected");
+    let second = SharedMemoryListener::bind(&path).map(|_| ()).expect_err("taken");
+    assert_eq!(second, BootstrapError::InUse { address: (&path).into() });
+    drop(listener);
+    assert!(!path.exists(), "a listener removes its socket");
+}
+
 /// A thread of the superuser may take another user's id; other users cannot make this test.
 #[test]
 fn another_user_is_refused() {

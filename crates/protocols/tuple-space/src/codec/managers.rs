@@ -8,7 +8,8 @@
 //!           (all ones: none were), n u32, n times a key u64 and behind which number its events were kept u64 | n u32; in the bulk n bulks, each at the next multiple of 64, then n of:
 //!           age u64 (0: it has none yet), failed leases u32, bit 0: is in the reserve, bit 1: expires, bit 2: is told, u8, if it expires: in how long u64,
 //!           if it is told: what has happened to it u8, the number of that event u64 (0: it has none yet), bulk length u32, head counted; then the length of that u32
-//! ROUTES    epoch u64 | seed u64 | managers u8, each an address as text, empty where there is none | n u32 | n relocations, which lead to this from all signatures being queues
+//! ROUTES    epoch u64 | seed u64 | managers u8, and 128 if they are beside the first, each an address as text, empty where there is none | n u32 | n relocations, which lead to this
+//!           from all signatures being queues
 //! MOVED     epoch u64
 //! NEWS      0 u8: all managers are there | 1 u8 | as in ERROR: one of them is gone
 //! relocation  class | signature, or 3 u8 | manager u8 | signature | key u64: what has a key of a hash is at that manager
@@ -45,6 +46,8 @@ const MAX_MOVED_TUPLES: usize = 1 << 24;
 const IN_RESERVE: u8 = 1;
 const EXPIRES: u8 = 2;
 const IS_TOLD: u8 = 4;
+/// Beside the number of managers: who is told reaches them beside the first.
+const ARE_BESIDE: u8 = 128;
 /// No events were kept.
 const KEPT_NONE: u64 = u64::MAX;
 /// Where a change begins with it, it is that of a key.
@@ -79,6 +82,8 @@ pub struct Routes {
     pub seed: u64,
     /// Where each manager listens, the first one first; texts that the host understands.
     pub addresses: Vec<String>,
+    /// Whoever is told this reaches them beside the first, wherever they listen: a kernel stands between, which listens so.
+    pub are_beside: bool,
     /// The signatures that are no queues, and behind the hashes the keys that were moved.
     pub relocations: Vec<Relocation>,
 }
@@ -279,7 +284,8 @@ impl Encode for Routes {
     fn encode(&self, sink: &mut impl Sink) {
         sink.u64(self.epoch);
         sink.u64(self.seed);
-        sink.u8(u8::try_from(self.addresses.len()).expect("at most MAX_MANAGERS"));
+        let managers = u8::try_from(self.addresses.len()).expect("at most MAX_MANAGERS");
+        sink.u8(managers | if self.are_beside { ARE_BESIDE } else { 0 });
         self.addresses.iter().for_each(|address| sink.counted(address.as_bytes()));
         sink.u32(u32::try_from(self.relocations.len()).expect("there are bounds for both"));
         self.relocations.iter().for_each(|relocation| relocation.encode(sink));
@@ -289,15 +295,16 @@ impl Encode for Routes {
 impl Decode<'_> for Routes {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let (epoch, seed) = (reader.u64()?, reader.u64()?);
-        let managers = match reader.u8()? {
-            managers if (1..=MAX_MANAGERS).contains(&usize::from(managers)) => managers,
-            other => return Err(reader.invalid("number of managers", other, 1)),
-        };
+        let first = reader.u8()?;
+        let (managers, are_beside) = (first & !ARE_BESIDE, first & ARE_BESIDE != 0);
+        if !(1..=MAX_MANAGERS).contains(&usize::from(managers)) {
+            return Err(reader.invalid("number of managers", first, 1));
+        }
         let mut address = || reader.text("address of a manager", MAX_ADDRESS_BYTES).map(str::to_owned);
         let addresses = (0..managers).map(|_| address()).collect::<Result<_, _>>()?;
         let number = reader.length("number of relocations", MAX_CLASSES + MAX_MOVED_KEYS)?;
         let relocations = (0..number).map(|_| Relocation::decode(reader)).collect::<Result<_, _>>()?;
-        Ok(Routes { epoch, seed, addresses, relocations })
+        Ok(Routes { epoch, seed, addresses, are_beside, relocations })
     }
 }
 

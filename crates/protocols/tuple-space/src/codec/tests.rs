@@ -378,6 +378,24 @@ fn every_answer_comes_back_as_it_was() {
 }
 
 #[test]
+fn where_everything_is_comes_back_with_how_the_others_are_reached() {
+    let routes = |are_beside| Routes {
+        epoch: 3,
+        seed: 7,
+        addresses: ["tls:a:7400", "tls:b:7400"].map(str::to_owned).to_vec(),
+        are_beside,
+        relocations: Vec::new(),
+    };
+    for routes in [routes(false), routes(true)] {
+        let body = encode_to_vec(&routes);
+        assert_eq!(Answer::decode(ROUTES, &body, &Bytes::new()), Ok(Answer::Routes(Box::new(routes))));
+    }
+    let mut none = encode_to_vec(&routes(true));
+    none[16] = 128;
+    assert!(Answer::decode(ROUTES, &none, &Bytes::new()).is_err(), "beside no first one is none");
+}
+
+#[test]
 fn a_template_keeps_its_head_once_made() {
     let sent = template!["job", ?i64];
     let head = sent.encode().unwrap().0;

@@ -297,6 +297,7 @@ impl Manager {
             }
             (Some(manager), PeerChange::Down(cause)) => self.fellow_down(now, manager, *cause, out),
             (None, change) => {
+                self.directory.iter_mut().for_each(|directory| directory.note(peer, change));
                 if matches!(change, PeerChange::Down(_)) {
                     self.admitted.remove(peer);
                     self.forget_asked(peer);

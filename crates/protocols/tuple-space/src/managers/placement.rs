@@ -45,7 +45,7 @@ impl Placement {
         Placement { epoch: routes.epoch, ..placement }
     }
 
-    /// What a directory says; where each manager listens it has to know.
+    /// What a directory says to who asks without a kernel; where each manager listens it has to know.
     pub(crate) fn routes(&self, addresses: Vec<String>) -> Routes {
         let classes = self.classes.iter();
         let mut relocations: Vec<Relocation> =
@@ -58,7 +58,7 @@ impl Placement {
             };
             relocations.extend(keys.iter().map(moved));
         }
-        Routes { epoch: self.epoch, seed: self.seed, addresses, relocations }
+        Routes { epoch: self.epoch, seed: self.seed, addresses, are_beside: false, relocations }
     }
 
     /// Keys the hash that says where a tuple is.

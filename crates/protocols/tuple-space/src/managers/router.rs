@@ -15,7 +15,7 @@ mod parts;
 mod seek;
 mod target;
 
-use super::{Placement, gone};
+use super::{Placement, gone, gone_or_its_kernel};
 use crate::codec::{
     self, ACK, CANCEL, COLLECTED, ERROR, LIST, LISTED, MOVED, READ, RENEW, RETURN, Refusal, Route, SELECTED,
     STATUS, TUPLE,
@@ -79,6 +79,8 @@ pub struct Router {
 struct Manager {
     address: Address,
     is_up: bool,
+    /// It is asked through the kernel of a machine.
+    is_relayed: bool,
     /// Urgent frames and the router's own, for which its link has no room.
     outgoing: VecDeque<OwnedFrame>,
     /// How many requests were sent to it, and up to which of them it has handled all, as a fence has said.
@@ -145,6 +147,7 @@ impl Router {
             Manager {
                 address,
                 is_up: false,
+                is_relayed: false,
                 outgoing,
                 sent: 0,
                 handled: 0,
@@ -433,7 +436,8 @@ impl Router {
 
     fn gone(&self, manager: u8) -> String {
         let address = self.addresses.get(usize::from(manager)).map_or("", String::as_str);
-        gone(manager, self.managers.len(), address)
+        let said = if self.managers[usize::from(manager)].is_relayed { gone_or_its_kernel } else { gone };
+        said(manager, self.managers.len(), address)
     }
 
     fn refuse(&self, token: Token, code: Code, text: impl Into<String>, out: &mut dyn Outbox) {
@@ -466,7 +470,10 @@ impl Protocol for Router {
                 }
             }
             Input::Peer(peer, change) => match (self.manager(peer), change) {
-                (Some(manager), PeerChange::Up { .. }) => self.comes_up(now, manager, out),
+                (Some(manager), PeerChange::Up { link, .. }) => {
+                    self.at(manager).is_relayed = link.is_relayed;
+                    self.comes_up(now, manager, out);
+                }
                 (Some(manager), PeerChange::Down(cause)) => {
                     let why = Refusal::new((self.loss)(*cause), self.gone(manager));
                     self.lose(why, out);

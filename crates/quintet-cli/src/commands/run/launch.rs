@@ -207,7 +207,8 @@ impl Launch {
     /// A worker as another machine's agent is asked to start it: in the job's folder there, where the files lie. It proves to be its machine.
     fn start_elsewhere(&self, rank: u64, machine: &Arc<Machine>) -> Start {
         let (program, arguments) = self.program_elsewhere();
-        let mut variables = self.variables(Who::Worker(rank), &self.address_elsewhere);
+        let space = machine.kernel().unwrap_or(&self.address_elsewhere);
+        let mut variables = self.variables(Who::Worker(rank), space);
         variables.push(("QUINTET_RANK".to_owned(), rank.to_string()));
         variables.extend(machine.listen().map(|address| (LISTEN_VARIABLE.to_owned(), address.to_string())));
         let as_bytes = |(name, value): (String, String)| (name.into_bytes(), value.into_bytes());

@@ -1,6 +1,7 @@
 //! Another machine that runs workers of a job: its agent starts them, and tells what they say and how they end.
 
 mod errand;
+mod kernel;
 mod parts;
 mod service;
 
@@ -12,6 +13,7 @@ use super::pieces::Pieces;
 use super::sight::Sight;
 use crate::commands::cluster::refused;
 use errand::Errands;
+use kernel::MachineKernel;
 use quintet::{Code, Error, LinkAddress};
 use quintet_agent::{AgentError, Client};
 use quintet_contract::{NodeId, Span};
@@ -65,6 +67,8 @@ pub(super) struct Machine {
     errands: Errands,
     /// Where workers there leave their parts of the trace and their histograms, once that was asked for; none if there is no such place.
     parts: OnceLock<Option<PathBuf>>,
+    /// Through which processes there ask the space, once one was started.
+    kernel: OnceLock<MachineKernel>,
     is_followed: AtomicBool,
     /// Whether it did not seem to be there, by what was seen last.
     is_suspected: AtomicBool,
@@ -128,6 +132,7 @@ impl Machine {
             workers: Mutex::default(),
             errands: Errands::default(),
             parts: OnceLock::new(),
+            kernel: OnceLock::new(),
             is_followed: AtomicBool::new(false),
             is_suspected: AtomicBool::new(false),
             loss: OnceLock::new(),
@@ -197,6 +202,10 @@ impl Machine {
 
     /// Starts a worker. A machine that refuses, is lost or does not answer is left out from then on; one that has no room is not.
     pub(super) fn start(self: &Arc<Self>, rank: u64, start: Start) -> Started {
+        if self.has_lost_kernel() {
+            self.leave_out("its kernel has ended");
+            return Started::LeftOut;
+        }
         // Held until the worker is known: what it says, and the end of them all, may come before the answer that names it.
         let mut workers = self.workers();
         if self.is_lost() {

@@ -67,7 +67,8 @@ impl PlacedManagers<'_> {
         let mut started = Vec::new();
         let mut start_all = || {
             for ((machine, port), number) in others.iter().zip(2..) {
-                started.push((machine, machine.serve(self.manager(number, *port, &places, &config))?));
+                let manager = machine.serve(self.manager(number, *port, &places, &config))?;
+                started.push((machine, manager.process));
             }
             wait_for_all(&heard)
         };

@@ -8,20 +8,35 @@ use quintet_errors::Code;
 use quintet_link::LinkAddress;
 use quintet_runtime::{Elsewhere, Instance};
 use quintet_tuple_space::codec::MAX_MANAGERS;
-use quintet_tuple_space::{Request, SpaceNumber};
+use quintet_tuple_space::{Request, Routes, SpaceNumber, manager_gone, manager_gone_or_its_kernel};
 use quintet_wire::registry::PORT_SPACE;
 use std::time::Duration;
 
 /// For how long the managers of a space are waited for that are there and have not found each other so far.
 const TOGETHER_LIMIT: Duration = CONNECT_LIMIT;
 
-/// Where each manager of a space is reached, the first of which is at `first`: where the space says, else beside the first. Over TLS this process shows the
-/// identity that it shows to the first, or that the setting `cluster.identity` names.
-///
-/// # Errors
-/// [`Code::Unreachable`]: one has no port. What the space says is no address, or there is no such identity.
-pub(super) fn places(first: &LinkAddress, told: &[String]) -> Result<Vec<LinkAddress>, Error> {
-    (0..).zip(told).map(|(manager, told)| place(first, manager, told)).collect()
+/// The managers of a space that has several.
+pub(super) struct Managers {
+    /// Where each is reached, the first one first.
+    places: Vec<LinkAddress>,
+    /// What the loss of the first means.
+    loss: String,
+}
+
+impl Managers {
+    /// Those of the space whose first one is reached at `first`: where the space says, else beside the first. Over TLS this process shows the identity that it
+    /// shows to the first, or that the setting `cluster.identity` names.
+    ///
+    /// # Errors
+    /// [`Code::Unreachable`]: one has no port. What the space says is no address, or there is no such identity.
+    pub(super) fn at(first: &LinkAddress, routes: &Routes) -> Result<Managers, Error> {
+        let Routes { addresses, are_beside, .. } = routes;
+        let place = |(manager, told)| place(first, manager, if *are_beside { "" } else { told });
+        let places = (0..).zip(addresses.iter().map(String::as_str)).map(place);
+        let said = if *are_beside { manager_gone_or_its_kernel } else { manager_gone };
+        let known = if addresses[0].is_empty() { first.to_string() } else { addresses[0].clone() };
+        Ok(Managers { places: places.collect::<Result<_, _>>()?, loss: said(0, addresses.len(), &known) })
+    }
 }
 
 fn place(first: &LinkAddress, manager: u8, told: &str) -> Result<LinkAddress, Error> {
@@ -48,27 +63,28 @@ fn place(first: &LinkAddress, manager: u8, told: &str) -> Result<LinkAddress, Er
     Ok(address)
 }
 
-/// How many managers the space has that a server at this address keeps, all of which listen beside it; an error if there is none, or it does not let this
-/// process in.
+/// Where each manager of the space is that a server at this address keeps, which are there and let this process in.
 ///
 /// # Errors
-/// [`Code::BadValue`]: the managers are in processes of their own.
-pub(crate) fn managers_at(address: &LinkAddress, cluster: u128, link: LinkConfig) -> Result<u8, Error> {
+/// As [`Lab::connect`].
+pub(crate) fn managers_at(
+    address: &LinkAddress,
+    cluster: u128,
+    link: LinkConfig,
+) -> Result<Vec<LinkAddress>, Error> {
     let made = Made::link(address)?;
     let (node, config) = client_config(cluster, link);
     let instance = Instance::new(stack::client(node, &config));
     let lab = made.connected(node, stack::SPACE_NODE, instance, SHORTEST_LEASE, link, Seen::default())?;
-    let managers = Pending::managers(&lab);
+    let routes = Pending::managers(&lab);
     lab.close();
-    let managers = managers.map_err(|error| explained(error, address, cluster, link))?;
-    if managers.iter().any(|place| !place.is_empty()) {
-        let text = format!(
-            "the space at {address} has managers in processes of their own, at {}: its programs ask them without a kernel",
-            managers.join(", ")
-        );
-        return Err(Error::new(Code::BadValue, text));
-    }
-    Ok(u8::try_from(managers.len()).expect("a space has MAX_MANAGERS at most"))
+    let Some(routes) = routes.map_err(|error| explained(error, address, cluster, link))? else {
+        return Ok(vec![address.clone()]);
+    };
+    let managers = Managers::at(address, &routes)?;
+    // Whatever stands in the way of a program that asks them all is told here.
+    Lab::connect_to_managers(&managers, cluster, SHORTEST_LEASE, link)?.close();
+    Ok(managers.places)
 }
 
 /// Why a server has closed every link of this process: one of several managers knows none but those who ask for it, and programs ask for the first. So each of the
@@ -103,7 +119,7 @@ fn asked_for(manager: u8, address: &LinkAddress, cluster: u128, link: LinkConfig
 impl Lab {
     /// Connects to each of several managers.
     pub(super) fn connect_to_managers(
-        places: &[LinkAddress],
+        Managers { places, loss }: &Managers,
         cluster: u128,
         lease: Duration,
         link: LinkConfig,
@@ -124,8 +140,7 @@ impl Lab {
             let peer = stack::sessions_of(stack::manager_node(manager));
             lab.shared.calls.also(peer, made.end, again).map_err(|error| unwatched(&error))?;
         }
-        let first = places[0].to_string();
-        lab.shared.calls.say_of_loss(quintet_tuple_space::manager_gone(0, places.len(), &first));
+        lab.shared.calls.say_of_loss(loss.clone());
         lab.wait_for_managers(number)?;
         // It is new, and nobody else has it.
         let _ = lab.shared.managers.set(number);

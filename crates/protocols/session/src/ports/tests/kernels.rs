@@ -84,7 +84,7 @@ fn of_a_node_that_passes_frames_on_many_pairs_are_taken_and_little_bulk_in_a_fra
         bench.frame(WORD, port, 1024, b"word");
     }
     let stream = bench.node.stream(PEER).expect("nobody is cut off");
-    assert_eq!(stream.link.max_bulk_bytes, FRAGMENT_BYTES);
+    assert_eq!((stream.link.max_bulk_bytes, stream.link.is_relayed), (FRAGMENT_BYTES, true));
     let node = bench.node.inner().nodes.get(PEER).expect("nobody is cut off");
     assert_eq!(node.known().count(), node::MAX_PAIRS_OF_KERNEL);
 }

@@ -7,7 +7,9 @@ use crate::codec::{
     COUNT, Class, MANAGERS_BEHAVIOUR, MAX_CLASSES, MAX_MOVED_KEYS, MIGRATE, Migrate, ROUTES, Relocation,
     Route,
 };
-use quintet_contract::{Address, Frame, Input, Outbox, OwnedFrame, Protocol, Time, Token};
+use quintet_contract::{
+    Address, Frame, Input, Outbox, OwnedFrame, PeerChange, PeerMap, Protocol, Time, Token,
+};
 use quintet_errors::Code;
 use quintet_wire::{Decode, DecodeError, Reader, encode_to_vec};
 use std::collections::VecDeque;
@@ -21,13 +23,29 @@ pub(super) struct Directory {
     left: usize,
     /// Who asks where everything is; answered between two changes.
     asked: Vec<(Address, Token)>,
+    /// Clients behind kernels, which reach the other managers through those alone.
+    relayed: PeerMap<()>,
     /// What each manager has to do.
     pub(super) heat: Heat,
 }
 
 impl Directory {
     pub(super) fn new(hot_keys: HotKeysConfig) -> Directory {
-        Directory { wanted: VecDeque::new(), left: 0, asked: Vec::new(), heat: Heat::new(hot_keys) }
+        Directory {
+            wanted: VecDeque::new(),
+            left: 0,
+            asked: Vec::new(),
+            relayed: PeerMap::new(),
+            heat: Heat::new(hot_keys),
+        }
+    }
+
+    /// A client is there, or gone.
+    pub(super) fn note(&mut self, client: Address, change: &PeerChange) {
+        match change {
+            PeerChange::Up { link, .. } if link.is_relayed => drop(self.relayed.insert(client, ())),
+            PeerChange::Up { .. } | PeerChange::Down(_) => drop(self.relayed.remove(client)),
+        }
     }
 
     /// Whether a change is under way, or wanted.
@@ -224,9 +242,13 @@ impl Manager {
         if asked.is_empty() {
             return;
         }
+        // Those of one process are beside the first for everybody.
+        let are_apart = self.addresses.iter().any(|address| !address.is_empty());
+        let relayed: Vec<bool> = asked.iter().map(|(to, _)| directory.relayed.contains(*to)).collect();
         let addresses = self.addresses.clone();
-        let routes = self.placement().routes(addresses);
-        for (to, token) in asked {
+        let mut routes = self.placement().routes(addresses);
+        for ((to, token), is_relayed) in asked.into_iter().zip(relayed) {
+            routes.are_beside = is_relayed && are_apart;
             match self.fellow(to) {
                 Some(manager) => {
                     let body = encode_to_vec(&routes).into();

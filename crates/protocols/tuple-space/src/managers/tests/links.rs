@@ -76,7 +76,8 @@ fn a_request_that_waited_for_a_link_which_never_takes_it_is_answered() {
         asked.extend(give(&mut router, &mut links, Input::Peer(*manager, &up)));
     }
     let addresses = vec![String::new(); 2];
-    let routes = encode_to_vec(&Routes { epoch: 0, seed: 1, addresses, relocations: Vec::new() });
+    let routes =
+        encode_to_vec(&Routes { epoch: 0, seed: 1, addresses, are_beside: false, relocations: Vec::new() });
     for (manager, frame) in asked {
         let (kind, body) = if frame.kind == FENCE { (DONE, &[][..]) } else { (ROUTES, &routes[..]) };
         give(&mut router, &mut links, Input::Frame(manager, Frame::new(kind, frame.token, body)));

@@ -330,6 +330,17 @@ impl Network {
         self.lose(client, manager);
     }
 
+    /// A client comes again, through the kernel of its machine.
+    pub(super) fn put_behind_kernel(&mut self, client: usize) {
+        self.kill(client);
+        let link = LinkInfo { is_relayed: true, ..LinkInfo::new(LinkClass::Machine, 1 << 20) };
+        let up = PeerChange::Up { incarnation: Incarnation(2), link };
+        for manager in (0..self.managers.len()).map(manager_at) {
+            self.give(manager, Input::Peer(router_at(client), &up));
+            self.give(router_at(client), Input::Peer(manager, &up));
+        }
+    }
+
     /// Two managers are linked.
     pub(super) fn link_managers(&mut self, one: usize, other: usize) {
         self.give(manager_at(one), Input::Peer(manager_at(other), &UP));

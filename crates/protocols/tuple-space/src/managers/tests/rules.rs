@@ -70,6 +70,29 @@ fn managers_and_programs_of_another_version_are_refused_when_they_meet() {
 }
 
 #[test]
+fn who_asks_through_a_kernel_reaches_all_managers_beside_the_first() {
+    let mut network = network(2);
+    network.put_behind_kernel(1);
+    network.settle(&mut Random::new(1, 1));
+    for (client, are_beside) in [(0, false), (1, true)] {
+        let told = network.ask_directory(client, &Route::ASK);
+        network.settle(&mut Random::new(1, 1));
+        let Some(Answer::Routes(routes)) = network.take_answer(client, told) else { panic!("they are told") };
+        assert_eq!((routes.are_beside, &*routes.addresses[2]), (are_beside, "place-2"));
+    }
+    spread(&mut network);
+    let count = Request::Count { template: &template!["task", ?i64, ?i64] };
+    assert_eq!(network.call(1, &count), Some(Answer::Count(8)));
+    // Whether the manager has ended or the kernel, who asks through that cannot tell.
+    for (client, kernel) in [(0, false), (1, true)] {
+        network.lose(client, 2);
+        let Some(Answer::Error(why)) = network.call(client, &Request::Status) else { panic!("it is over") };
+        assert!(why.text.contains("manager 3 of the 3 of this space, at place-2, is gone"), "{why:?}");
+        assert_eq!(why.text.contains("or the kernel through which it was asked"), kernel, "{why:?}");
+    }
+}
+
+#[test]
 fn who_waits_for_room_has_it_when_tuples_have_moved_away() {
     let mut network = Network::new(3, 1, SpaceConfig { max_tuples: 8, ..SpaceConfig::default() });
     network.settle(&mut Random::new(1, 1));

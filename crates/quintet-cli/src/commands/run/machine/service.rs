@@ -7,27 +7,49 @@ use crate::commands::run::pieces::Pieces;
 use quintet::{Code, Error};
 use quintet_launch::{End, Request, Start, Stream as Said, What};
 use rustix::process::Signal;
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread;
 
+/// One that serves, or has.
+pub(in super::super) struct Service {
+    /// Its number at the agent.
+    pub(in super::super) process: u64,
+    /// The job's there, in which it began.
+    pub(super) folder: PathBuf,
+    ended: Arc<AtomicBool>,
+}
+
+impl Service {
+    /// Whether it has ended, or its machine is lost.
+    pub(super) fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Acquire)
+    }
+}
+
 impl Machine {
-    /// Starts it, and returns its number when it has said a first line, where it serves. What it says from then on is passed on.
+    /// Starts it, and returns when it has said a first line, where it serves. What it says from then on is passed on.
     ///
     /// # Errors
     /// The machine refuses or is lost, or the program ends or says nothing.
-    pub(in super::super) fn serve(self: &Arc<Self>, start: Start) -> Result<u64, Error> {
+    pub(in super::super) fn serve(self: &Arc<Self>, start: Start) -> Result<Service, Error> {
         let who = format!("{} on {}", start.name, self.name);
         let begun = self.begin(start);
-        let (process, _, heard) =
+        let (process, folder, heard) =
             begun.map_err(|why| Error::new(Code::Unreachable, format!("{who}: {why}")))?;
         if let Err(error) = first_line(&heard, &who) {
             self.stop(process);
             return Err(error);
         }
-        let printer = self.printer.clone();
-        thread::spawn(move || pass_on(&heard, &printer, &who));
-        Ok(process)
+        let (printer, ended) = (self.printer.clone(), Arc::new(AtomicBool::new(false)));
+        let service = Service { process, folder, ended: Arc::clone(&ended) };
+        thread::spawn(move || {
+            pass_on(&heard, &printer, &who);
+            ended.store(true, Ordering::Release);
+        });
+        Ok(service)
     }
 
     /// Ends a program that serves.

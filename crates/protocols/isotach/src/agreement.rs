@@ -309,12 +309,10 @@ impl Agreement {
         }
         let earlier = proposal.accepted.take().map(|(_, members)| members);
         let Some(members) = earlier.or_else(|| self.successor()) else { return };
+        // Where who asked to be let in is gone again, all would stand still for a view with the same nodes.
         if members == self.members {
-            // Who asked to be let in is gone again: all would stand still for a view with the same nodes.
             self.proposal = None;
-            return;
-        }
-        if let Some(proposal) = &mut self.proposal {
+        } else if let Some(proposal) = &mut self.proposal {
             proposal.members = Some(members.clone());
             self.say_to_all(&AgreeStep::Accept(ballot, members));
         }

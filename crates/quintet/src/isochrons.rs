@@ -17,6 +17,7 @@ mod rejoining;
 mod reserving;
 mod state;
 mod turns;
+mod under_way;
 mod update;
 mod views;
 

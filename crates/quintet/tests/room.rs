@@ -52,12 +52,14 @@ fn what_is_one_too_many_is_said_at_once_and_nothing_of_what_was_taken_is_lost() 
             }
         }
         assert_eq!(isochron.try_begin().err().unwrap().code(), Code::BadValue, "it is empty now");
+        assert!(taken.len() < 1000, "there is room for more than there is");
     };
     // The one that is handled may be executed, as far as its sender knows.
     assert!((240..=241).contains(&taken.len()), "{}", taken.len());
     let mut plain = Vec::new();
     while let Ok(pending) = members[0].try_begin_plain(1, 7, vec![1]) {
         plain.push(pending);
+        assert!(plain.len() < 1000, "there is room for more than there is");
     }
     assert_eq!(plain.len(), 256);
     assert_eq!(members[0].try_begin_plain(1, 7, vec![1]).err().unwrap().code(), Code::Busy);

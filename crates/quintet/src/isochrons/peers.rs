@@ -8,6 +8,7 @@ use core::cmp::Reverse;
 use core::fmt;
 use quintet_contract::{Address, Frame, Input, Meter, Outbox, Protocol, Time};
 use quintet_wire::registry::PORT_ISOTACH;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -41,7 +42,7 @@ impl PeerCounters {
     }
 }
 
-/// `member 2: nothing heard for 1.5s; 3 isochrons or messages unanswered for 1.4s, 3 unreceived; no room`.
+/// `member 2: nothing heard for 1.5s; 3 isochrons or messages unanswered for 1.4s; 3 isochrons unreceived; no room`.
 impl fmt::Display for PeerCounters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "member {}: ", self.member)?;
@@ -95,10 +96,9 @@ pub(super) struct Hosted {
 impl Hosted {
     fn see(&self) -> Vec<SeenPeer> {
         let Some(messages) = self.stack.inner().get(PORT_ISOTACH) else { return Vec::new() };
+        let stalls: BTreeMap<Address, _> = messages.stalls().collect();
         let see = |(node, wait): (_, quintet_isotach::Wait)| {
-            let at = Address { node, port: PORT_ISOTACH };
-            let stall =
-                messages.stalls().find(|(peer, _)| *peer == at).map(|(_, stall)| stall).unwrap_or_default();
+            let stall = stalls.get(&Address { node, port: PORT_ISOTACH }).copied().unwrap_or_default();
             let counters = PeerCounters {
                 member: node.0,
                 unheard: None,

@@ -16,6 +16,8 @@ struct member {
     quintet_lab *lab;
     int number;
     quintet_isonet *isonet;
+    /* As it was given once. */
+    int descriptor;
     /* Notes in isochrons and in plain messages that it was sent, which the other one says. */
     uint32_t sent[2];
 };
@@ -24,25 +26,24 @@ static pthread_barrier_t all_are_here;
 
 static void wait_for_all(void) { pthread_barrier_wait(&all_are_here); }
 
-static bool is_readable(quintet_isonet *isonet, int timeout_ms) {
-    struct pollfd polled = {.events = POLLIN};
-    OK(quintet_isonet_descriptor(isonet, &polled.fd));
+static bool is_readable(const struct member *member, int timeout_ms) {
+    struct pollfd polled = {.fd = member->descriptor, .events = POLLIN};
     const int ready = poll(&polled, 1, timeout_ms);
     CHECK(ready >= 0);
     return ready == 1;
 }
 
 static void join(struct member *member) {
-    int descriptor;
     OK(quintet_isonet_new(member->lab, "test", &member->isonet));
     OK(quintet_isonet_set_member(member->isonet, (uint16_t)member->number, MEMBERS));
     OK(quintet_isonet_set_silence_limit(member->isonet, LONG_MS));
     OK(quintet_isonet_add_handler(member->isonet, NOTE));
     OK(quintet_isonet_add_plain_handler(member->isonet, NOTE));
-    REFUSED("not joined", quintet_isonet_descriptor(member->isonet, &descriptor));
+    REFUSED("not joined", quintet_isonet_descriptor(member->isonet, &member->descriptor));
     REFUSED("not joined", quintet_isonet_peers(member->isonet, &(const quintet_peer_counters *){NULL}, &(size_t){0}));
     OK(quintet_isonet_join(member->isonet, LONG_MS));
-    CHECK(!is_readable(member->isonet, 0));
+    OK(quintet_isonet_descriptor(member->isonet, &member->descriptor));
+    CHECK(!is_readable(member, 0));
 }
 
 static quintet_isochron *note(quintet_isonet *isonet, uint32_t number) {
@@ -93,7 +94,7 @@ static void take(const struct member *member) {
     uint32_t taken[2] = {0, 0};
     wait_for_all();
     while (taken[0] < member->sent[0] || taken[1] < member->sent[1]) {
-        CHECK(is_readable(member->isonet, LONG_MS));
+        CHECK(is_readable(member, LONG_MS));
         while ((status = quintet_isonet_next(member->isonet, 0, &message)) == QUINTET_OK) {
             uint32_t *next = &taken[message.kind == QUINTET_ISONET_PLAIN];
             CHECK(message.length == sizeof *next && memcmp(message.data, next, sizeof *next) == 0);
@@ -101,7 +102,7 @@ static void take(const struct member *member) {
         }
         CHECK(status == QUINTET_TIMED_OUT);
     }
-    CHECK(taken[0] == member->sent[0] && taken[1] == member->sent[1] && !is_readable(member->isonet, 0));
+    CHECK(taken[0] == member->sent[0] && taken[1] == member->sent[1] && !is_readable(member, 0));
 }
 
 static void *take_part(void *argument) {
@@ -112,9 +113,9 @@ static void *take_part(void *argument) {
     if (member->number == 0) send(member + 1, member->isonet);
     else take(member);
     OK(quintet_isonet_close(member->isonet));
-    CHECK(is_readable(member->isonet, LONG_MS));
+    CHECK(is_readable(member, LONG_MS));
     COMES_TO(QUINTET_CLOSED, quintet_isonet_next(member->isonet, 0, &message));
-    CHECK(is_readable(member->isonet, 0));
+    CHECK(is_readable(member, 0));
     quintet_isonet_free(member->isonet);
     return NULL;
 }

@@ -1216,6 +1216,52 @@ typedef struct {
 } quintet_interval_class;
 
 /**
+ * How another member of the view keeps up, as this one sees it.
+ */
+typedef struct {
+    /**
+     * Which.
+     */
+    uint16_t member;
+    /**
+     * Whether anything waits for it here.
+     */
+    bool is_awaited;
+    /**
+     * Whether something waits here for room at it, or on the way.
+     */
+    bool is_full;
+    /**
+     * How long nothing was heard of it, not even a sign of life, for which it is asked four times in a silence limit, in milliseconds; `QUINTET_NEVER` if its link is cut.
+     */
+    int64_t unheard_ms;
+    /**
+     * Isochrons and plain messages of this member that it has not answered. Of an isochron nobody answers before all receivers have their parts.
+     */
+    uint64_t unanswered;
+    /**
+     * For how long the first of them has waited, in milliseconds.
+     */
+    int64_t unanswered_ms;
+    /**
+     * Isochrons of all members that get no place before it says that it has its part: of the member that keeps the pulse, 0 at the others.
+     */
+    uint64_t unreceived;
+    /**
+     * How often something had to wait for room, since it was linked.
+     */
+    uint64_t full;
+    /**
+     * For how long, all together, in milliseconds.
+     */
+    int64_t full_ms;
+    /**
+     * Zero; later versions may have more numbers.
+     */
+    uint64_t reserved[4];
+} quintet_peer_counters;
+
+/**
  * What a space is served with. All zero: a volatile space with one manager and the default limits.
  */
 typedef struct {
@@ -2937,6 +2983,15 @@ quintet_status quintet_isonet_next(quintet_isonet *isonet,
                                    quintet_isonet_message *message);
 
 /**
+ * A descriptor for the program's own event loop (poll, epoll): it is readable while `quintet_isonet_next` with a timeout of 0 gives something, or says why nothing comes any more, and not while the program is to
+ * give its state. It is the isonet's, and good until that is freed; the program polls it, and neither reads nor closes it.
+ *
+ * Fails with `QUINTET_BAD_VALUE` before it has joined, `QUINTET_RESOURCE` if the system refuses a descriptor.
+ */
+quintet_status quintet_isonet_descriptor(quintet_isonet *isonet,
+                                         int *descriptor);
+
+/**
  * Where what was taken last stands in the one order: a message of an isochron, a value; or a view, which is before all that is executed in it.
  *
  * Fails with `QUINTET_BAD_VALUE` for a plain message or a state, which have no place, and where nothing was taken so far.
@@ -3061,7 +3116,7 @@ quintet_status quintet_isonet_send_plain(quintet_isonet *isonet,
 /**
  * Sends it, and does not wait: whether it arrives is not told.
  *
- * Fails with `QUINTET_BAD_VALUE` for no such member, `QUINTET_TOO_LARGE`, `QUINTET_UNREACHABLE` and its kin.
+ * Fails with `QUINTET_BUSY` if it would have to wait, as 256 plain messages of this member have not arrived, and it was not sent: try again later; `QUINTET_BAD_VALUE` for no such member, `QUINTET_TOO_LARGE`, `QUINTET_UNREACHABLE` and its kin.
  */
 quintet_status quintet_isonet_begin_plain(quintet_isonet *isonet,
                                           uint16_t member,
@@ -3153,6 +3208,16 @@ quintet_status quintet_isonet_counters(quintet_isonet *isonet, quintet_counters 
 quintet_status quintet_isonet_pulse_intervals(quintet_isonet *isonet,
                                               const quintet_interval_class **classes,
                                               size_t *count);
+
+/**
+ * How each other member of the view keeps up: whom this member waits for comes first, of several the one of which nothing was heard for longest. So one that stands still, or whose program takes nothing,
+ * is named before it is lost. None once this member has ended. They are lent until this is asked again or the isonet is freed; one thread at a time asks.
+ *
+ * Fails with `QUINTET_BAD_VALUE` before it has joined, `QUINTET_TIMED_OUT` while this member itself stands still, as its program takes nothing.
+ */
+quintet_status quintet_isonet_peers(quintet_isonet *isonet,
+                                    const quintet_peer_counters **peers,
+                                    size_t *count);
 
 /**
  * Has this member keep all that it does, for `quintet_isonet_take_witness`.
@@ -3256,14 +3321,15 @@ quintet_status quintet_isochron_assign(quintet_isochron *isochron,
 /**
  * Begins it, and does not wait. Isochrons are executed in the order in which their member has begun them.
  *
- * Fails with `QUINTET_BAD_VALUE` if it is empty, or was begun before; `QUINTET_UNREACHABLE` and its kin.
+ * Fails with `QUINTET_BUSY` if it would have to wait, and then it is what it was before, to be begun again later: 240 isochrons of this member wait (256 for one that gives more reserved places their values than it
+ * reserves), or 1008 have begun from the first that waits on. Fails with `QUINTET_BAD_VALUE` if it is empty, or was begun before; `QUINTET_UNREACHABLE` and its kin.
  */
 quintet_status quintet_isochron_begin(quintet_isochron *isochron);
 
 /**
  * Waits until it is executed by all its receivers, `timeout_ms` at most; what it came to may be asked for again.
  *
- * Fails with `QUINTET_TIMED_OUT` or `QUINTET_CANCELLED`, and then it goes on; `QUINTET_BUSY` if 240 isochrons of this member waited (256 for one that gives more reserved places their values than it reserves), and it has had no effect; `QUINTET_BUSY`, too, while messages
+ * Fails with `QUINTET_TIMED_OUT` or `QUINTET_CANCELLED`, and then it goes on; `QUINTET_BUSY` while messages
  * fill their room and nobody takes them: take some (`quintet_isonet_next`) and wait again, it goes on; `QUINTET_BAD_VALUE` if it reserves a place twice, gives a value for none or was not
  * begun; `QUINTET_PEER_DIED` if a member has ended and none of those that are left has executed it: begin another one; `QUINTET_UNREACHABLE` or `QUINTET_PEER_SILENT` if this member has
  * stopped, and it may have been executed.

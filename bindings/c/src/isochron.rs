@@ -14,7 +14,7 @@ use crate::messaging::message;
 use core::ffi::c_void;
 use core::mem::MaybeUninit;
 use core::ptr::{NonNull, null, null_mut};
-use quintet::{Bytes, Error, Executed, Isochron, NoValue, PendingIsochron, Variable};
+use quintet::{Bytes, Code, Error, Executed, Isochron, NoValue, PendingIsochron, Variable};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -167,18 +167,23 @@ pub extern "C" fn quintet_isochron_assign(
 
 /// Begins it, and does not wait. Isochrons are executed in the order in which their member has begun them.
 ///
-/// Fails with `QUINTET_BAD_VALUE` if it is empty, or was begun before; `QUINTET_UNREACHABLE` and its kin.
+/// Fails with `QUINTET_BUSY` if it would have to wait, and then it is what it was before, to be begun again later: 240 isochrons of this member wait (256 for one that gives more reserved places their values than it
+/// reserves), or 1008 have begun from the first that waits on. Fails with `QUINTET_BAD_VALUE` if it is empty, or was begun before; `QUINTET_UNREACHABLE` and its kin.
 #[unsafe(no_mangle)]
 pub extern "C" fn quintet_isochron_begin(isochron: Option<&quintet_isochron>) -> quintet_status {
     guarded(|| {
         let part = value(isochron)?;
         part.member.joined()?;
         let mut state = part.state();
-        match core::mem::replace(&mut *state, State::Over) {
-            State::PutTogether(isochron) => *state = State::UnderWay(isochron.begin()?),
-            other => {
-                *state = other;
-                return Err(misuse("this isochron was begun before"));
+        let State::PutTogether(isochron) = &mut *state else {
+            return Err(misuse("this isochron was begun before"));
+        };
+        match isochron.try_begin() {
+            Ok(pending) => *state = State::UnderWay(pending),
+            Err(error) if error.code() == Code::Busy => return Err(error),
+            Err(error) => {
+                *state = State::Over;
+                return Err(error);
             }
         }
         Ok(())
@@ -187,7 +192,7 @@ pub extern "C" fn quintet_isochron_begin(isochron: Option<&quintet_isochron>) ->
 
 /// Waits until it is executed by all its receivers, `timeout_ms` at most; what it came to may be asked for again.
 ///
-/// Fails with `QUINTET_TIMED_OUT` or `QUINTET_CANCELLED`, and then it goes on; `QUINTET_BUSY` if 240 isochrons of this member waited (256 for one that gives more reserved places their values than it reserves), and it has had no effect; `QUINTET_BUSY`, too, while messages
+/// Fails with `QUINTET_TIMED_OUT` or `QUINTET_CANCELLED`, and then it goes on; `QUINTET_BUSY` while messages
 /// fill their room and nobody takes them: take some (`quintet_isonet_next`) and wait again, it goes on; `QUINTET_BAD_VALUE` if it reserves a place twice, gives a value for none or was not
 /// begun; `QUINTET_PEER_DIED` if a member has ended and none of those that are left has executed it: begin another one; `QUINTET_UNREACHABLE` or `QUINTET_PEER_SILENT` if this member has
 /// stopped, and it may have been executed.

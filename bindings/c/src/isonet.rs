@@ -10,6 +10,9 @@
 //! and whoever has sent it something waits. A program that takes none for half the silence limit then, half a second unless it says otherwise, ends its member: whatever it asks next fails with
 //! `QUINTET_TASK_FAILED`, whose text says so, and the others go on without it. No thread of the library calls the program.
 //!
+//! In an event loop `quintet_isonet_descriptor` is polled; when it is readable `quintet_isonet_next` is called with a timeout of 0 until it comes to `QUINTET_TIMED_OUT`. Nothing else of a loop waits either:
+//! `quintet_isochron_begin` and `quintet_isonet_begin_plain` come to `QUINTET_BUSY` where they would have to, and nothing that they have taken is dropped.
+//!
 //! *Plain* messages have no place in the order, and wait for nothing that has one: for what need not be seen in one order, such as an answer to who has asked.
 //!
 //! A member that ends without closing, is killed, or of which nothing is heard for a second is lost to the others, who go on without it. What nobody of them has executed until then
@@ -53,11 +56,12 @@ use crate::connection::Connection;
 use crate::error::quintet_status;
 use crate::lab::quintet_lab;
 use crate::threads::without_signals;
-use core::ffi::{c_char, c_void};
+use core::ffi::{c_char, c_int, c_void};
 use core::mem::MaybeUninit;
 use core::ptr::{NonNull, null, null_mut};
 use inbox::{Inbox, Item, Lent};
-use quintet::{Code, Delivery, Error, Isonet, IsonetBuilder, LinkAddress, Place, Variable};
+use quintet::{Code, Error, Isonet, IsonetBuilder, Place, Variable};
+use said::Said;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use views::News;
@@ -66,6 +70,7 @@ pub mod coming_back;
 pub mod counters;
 mod inbox;
 pub mod plain;
+mod said;
 pub mod saying;
 pub mod update;
 pub mod views;
@@ -74,8 +79,6 @@ pub mod witness;
 
 /// How often a wait looks whether it was interrupted, or can end at all.
 pub(crate) const SLICE: Duration = Duration::from_millis(20);
-/// A member of which nothing is heard for so long is lost to the others, unless it says otherwise.
-const SILENCE: Duration = Duration::from_secs(1);
 
 /// A member of an isonet. Any threads may use it at once; one at a time takes messages.
 pub struct quintet_isonet(Tagged<Arc<Member>>);
@@ -94,27 +97,10 @@ pub struct Member {
     viewed: Mutex<Vec<u16>>,
     /// How far apart pulses were when it has asked last.
     intervals: Mutex<Vec<counters::quintet_interval_class>>,
+    /// How others kept up when it has asked last.
+    peers: Mutex<Vec<counters::quintet_peer_counters>>,
     views: Arc<News>,
     process: u32,
-}
-
-/// What is said before it joins.
-#[derive(Clone, Default)]
-struct Said {
-    member: Option<(u16, u16)>,
-    /// Number, bytes, and who has copies; none: all have.
-    variables: Vec<(Variable, usize, Option<Vec<u16>>)>,
-    handlers: Vec<u32>,
-    plain_handlers: Vec<u32>,
-    is_agreed: bool,
-    listens_at: Option<LinkAddress>,
-    tells_views: bool,
-    tells_values: bool,
-    silence_limit: Option<Duration>,
-    is_rejoinable: bool,
-    shares_state: bool,
-    checks_invariants: bool,
-    keeps_witness: bool,
 }
 
 /// What `quintet_isonet_next` gives.
@@ -192,6 +178,7 @@ pub extern "C" fn quintet_isonet_new(
             lent: Mutex::default(),
             viewed: Mutex::default(),
             intervals: Mutex::default(),
+            peers: Mutex::default(),
             views: Arc::default(),
             process: std::process::id(),
         }));
@@ -324,6 +311,24 @@ pub extern "C" fn quintet_isonet_next(
     })
 }
 
+/// A descriptor for the program's own event loop (poll, epoll): it is readable while `quintet_isonet_next` with a timeout of 0 gives something, or says why nothing comes any more, and not while the program is to
+/// give its state. It is the isonet's, and good until that is freed; the program polls it, and neither reads nor closes it.
+///
+/// Fails with `QUINTET_BAD_VALUE` before it has joined, `QUINTET_RESOURCE` if the system refuses a descriptor.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_isonet_descriptor(
+    isonet: Option<&quintet_isonet>,
+    descriptor: Option<&mut MaybeUninit<c_int>>,
+) -> quintet_status {
+    guarded(|| {
+        let descriptor = place(descriptor, "descriptor", -1)?;
+        let member = value(isonet)?;
+        member.joined()?;
+        *descriptor = member.inbox.descriptor()?;
+        Ok(())
+    })
+}
+
 /// Where what was taken last stands in the one order: a message of an isochron, a value; or a view, which is before all that is executed in it.
 ///
 /// Fails with `QUINTET_BAD_VALUE` for a plain message or a state, which have no place, and where nothing was taken so far.
@@ -368,16 +373,6 @@ pub extern "C" fn quintet_isonet_free(isonet: Option<NonNull<quintet_isonet>>) {
 }
 
 impl Member {
-    /// # Errors
-    /// `BadValue` once it has joined.
-    fn say(&self, say: impl FnOnce(&mut Said)) -> Result<(), Error> {
-        if self.joined.get().is_some() {
-            return Err(misuse("this isonet was joined: what it shares is said before"));
-        }
-        say(&mut self.said.lock().unwrap_or_else(PoisonError::into_inner));
-        Ok(())
-    }
-
     fn join(
         &self,
         limit: Option<Duration>,
@@ -395,69 +390,6 @@ impl Member {
         self.inbox.set_maker(isonet.maker());
         self.views.note(&isonet.view());
         self.joined.set(isonet).map_err(|_| misuse("this isonet was joined before"))
-    }
-
-    fn builder(&self, said: Said) -> IsonetBuilder {
-        let mut builder = self.connection.lab.isochrons(&self.name);
-        if let Some((member, members)) = said.member {
-            builder = builder.member(member, members);
-        }
-        for (variable, bytes, copies) in said.variables {
-            builder = match copies {
-                Some(copies) => builder.variable_at(variable, bytes, &copies),
-                None => builder.variable(variable, bytes),
-            };
-        }
-        let silence = said.silence_limit.unwrap_or(SILENCE);
-        builder = builder.silence_limit(silence);
-        self.inbox.set_patience(silence / 2);
-        for handler in said.handlers.iter().copied().filter(|_| !said.tells_values) {
-            let inbox = Arc::clone(&self.inbox);
-            builder = builder.handler(handler, move |received| {
-                let taken = inbox.put(Item::of(handler, received), Some(&received.maker()));
-                taken.unwrap_or_else(|why| received.leave(why));
-            });
-        }
-        if said.tells_values {
-            builder = self.telling_values(builder, said.handlers);
-        }
-        for handler in said.plain_handlers {
-            let inbox = Arc::clone(&self.inbox);
-            builder = builder.plain_handler(handler, move |received| {
-                let taken = inbox.put(Item::of_plain(handler, received), Some(&received.maker()));
-                taken.unwrap_or_else(|why| received.leave(why));
-            });
-        }
-        if said.is_agreed {
-            builder = builder.delivery(Delivery::Agreed);
-        }
-        if let Some(address) = said.listens_at {
-            builder = builder.listen_at(address);
-        }
-        let views = Arc::clone(&self.views);
-        builder = builder.on_view(move |view| views.note(view));
-        if said.tells_views {
-            let inbox = Arc::clone(&self.inbox);
-            builder = builder.on_view(move |view| inbox.put_view(view));
-        }
-        if said.checks_invariants {
-            builder = builder.check_invariants();
-        }
-        if said.keeps_witness {
-            builder = builder.keep_witness();
-        }
-        if said.is_rejoinable {
-            builder = builder.rejoinable();
-        }
-        if said.shares_state {
-            let [giving, taking] = [(); 2].map(|()| Arc::clone(&self.inbox));
-            let take = move |state: &[u8]| {
-                taking.put_state(state);
-                Ok(())
-            };
-            builder = builder.state(move || giving.ask_for_state(), take);
-        }
-        builder
     }
 
     /// Whether this process was forked from the one that made it: another thread may have had the inbox's lock, for good.

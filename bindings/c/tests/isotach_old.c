@@ -40,6 +40,6 @@ void main(int argc, char **argv) {
     if (argc > 1 && strcmp(argv[1], "slow") == 0) be_slow();
     while (!heard) iso_poll();
     if (argc > 1 && strcmp(argv[1], "unended") == 0 && NODEID == 1) iso_start(), iso_send_msg(0, 22, "late", 4);
-    if (argc > 1 && strcmp(argv[1], "killed") == 0 && NODEID == 0) raise(SIGKILL);
+    if (argc > 1 && strcmp(argv[1], "killed") == 0 && NODEID == 0) iso_flush(), raise(SIGKILL);
     printf("done\n");
 }

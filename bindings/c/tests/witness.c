@@ -45,11 +45,11 @@ static void *take_part(void *argument) {
     return NULL;
 }
 
-/* The same bytes in a buffer of the program's own, as they come from a file; the first eight that are `WRITTEN` are others, if they are to be. */
+/* The same bytes in a buffer of the program's own, as they come from a file; wherever they are `WRITTEN` they are others, if they are to be: what is written, read, and received, whichever of these came first. */
 static quintet_buffer *copied(quintet_buffer *witness, bool is_changed) {
     const void *from;
     void *to;
-    size_t length;
+    size_t length, changed = 0;
     quintet_buffer *copy;
     OK(quintet_buffer_read(witness, &from, &length));
     OK(quintet_buffer_new(length, &copy));
@@ -58,9 +58,9 @@ static quintet_buffer *copied(quintet_buffer *witness, bool is_changed) {
     for (size_t at = 0; is_changed && at + 8 <= length; at++) {
         if (memcmp((char *)to + at, WRITTEN, 8) != 0) continue;
         memcpy((char *)to + at, "changed!", 8);
-        is_changed = false;
+        changed += 1;
     }
-    CHECK(!is_changed);
+    CHECK((changed > 0) == is_changed);
     return copy;
 }
 

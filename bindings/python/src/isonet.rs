@@ -4,7 +4,7 @@ use crate::connection::{Connection, in_a_thread, limit, wait_with_signals};
 use crate::error::raise;
 use crate::fork::Maker;
 use crate::isochron::{Isochrons, waits_in_a_handler};
-use crate::isonet_counters::from_counters;
+use crate::isonet_counters::{from_counters, from_peer};
 use crate::isonet_events::{Events, Next};
 use crate::lab::address_to_serve;
 use crate::pending::calling;
@@ -331,6 +331,14 @@ impl Isonet {
             }),
         };
         from_counters(py, &counters.map_err(raise)?)
+    }
+
+    /// How each other member of the view keeps up: whom it waits for first.
+    fn peers<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        self.process.check().map_err(raise)?;
+        let isonet = self.locked_isonet().clone();
+        let peers = isonet.map_or(Ok(Vec::new()), |isonet| py.detach(|| isonet.peers()));
+        peers.map_err(raise)?.iter().map(|peer| from_peer(py, peer)).collect()
     }
 
     /// What makes isochrons of it.

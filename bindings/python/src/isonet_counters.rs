@@ -1,7 +1,8 @@
-//! What a member of an isonet has counted. The classes stand in `quintet/counters.py`.
+//! What a member of an isonet has counted, and how others keep up. The classes stand in `quintet/counters.py`.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
+use quintet::PeerCounters;
 use quintet::isotach::{Counters, Intervals};
 use std::time::Duration;
 
@@ -28,6 +29,24 @@ pub(crate) fn from_counters<'py>(py: Python<'py>, counters: &Counters) -> PyResu
     named.set_item("marker_frames", counters.marker_frames)?;
     named.set_item("pulse_intervals", from_intervals(py, &counters.pulse_intervals)?)?;
     class(py, "Counters")?.call((), Some(&named))
+}
+
+/// A `quintet.isochrons.PeerCounters`.
+///
+/// # Errors
+/// No memory.
+pub(crate) fn from_peer<'py>(py: Python<'py>, peer: &PeerCounters) -> PyResult<Bound<'py, PyAny>> {
+    let named = PyDict::new(py);
+    named.set_item("member", peer.member)?;
+    named.set_item("unheard", peer.unheard.map(seconds))?;
+    named.set_item("unanswered", peer.unanswered)?;
+    named.set_item("unanswered_for", seconds(peer.unanswered_for))?;
+    named.set_item("unreceived", peer.unreceived)?;
+    named.set_item("is_full", peer.is_full)?;
+    named.set_item("full", peer.full)?;
+    named.set_item("full_for", seconds(peer.full_for))?;
+    named.set_item("is_awaited", peer.is_awaited())?;
+    class(py, "PeerCounters")?.call((), Some(&named))
 }
 
 fn from_intervals<'py>(py: Python<'py>, intervals: &Intervals) -> PyResult<Bound<'py, PyAny>> {

@@ -221,6 +221,37 @@ def test_a_member_counts_what_it_does_also_for_who_asks_behind_the_end(lab):
             isonet.counters()
 
 
+def test_a_member_whose_handler_does_not_return_is_named_by_who_waits_for_it(lab):
+    stands_still, goes_on = threading.Event(), threading.Event()
+
+    def stand_still(message):
+        stands_still.set()
+        assert goes_on.wait(WITHIN_S)
+
+    isonets = joined(lab, 3, handlers=lambda me: {"note": stand_still} if me == 2 else [])
+    first = isonets[0]
+    assert [peer.is_awaited for peer in first.peers()] == [False, False]
+    note = threading.Thread(target=first.send, args=(2, "note", b"data"))
+    note.start()
+    assert stands_still.wait(WITHIN_S)
+    write = threading.Thread(target=first.write, args=(X, 1))
+    write.start()
+    end = time.monotonic() + WITHIN_S
+    named = first.peers()[0]
+    while not named.unreceived or named.unheard < 0.05:
+        assert time.monotonic() < end, named
+        time.sleep(0.001)
+        named = first.peers()[0]
+    assert named.member == 2 and named.is_awaited and named.unanswered >= 1 and named.unanswered_for > 0
+    assert (named.is_full, named.full, named.full_for) == (False, 0, 0)
+    goes_on.set()
+    note.join(WITHIN_S)
+    write.join(WITHIN_S)
+    assert not any(peer.is_awaited for peer in first.peers())
+    assert close(isonets) == [None] * 3
+    assert first.peers() == []
+
+
 def test_an_isochron_within_another_is_refused_and_one_that_never_ends_is_told_at_the_end(lab):
     for keep in (False, True):
         isonet, other = joined(lab, 2)
@@ -268,6 +299,7 @@ def test_the_same_in_an_event_loop():
             held.cancel()
             assert await isonet.compare_and_swap(X, 5, 6) or await isonet.read(X) == 6
             assert (await isonet.counters()).executed >= 3
+            assert [peer.member for peer in await isonet.peers()] == [1 - me]
 
     async def main():
         async with quintet.aio.connect() as lab:

@@ -3,7 +3,8 @@
 //! A history is **linearizable** (Herlihy and Wing, "Linearizability: A Correctness Condition for Concurrent Objects", ACM Transactions on Programming
 //! Languages and Systems 12(3), 1990) if every operation can be given one instant between its invocation and its answer, so that the operations, done one
 //! after the other in the order of these instants, come to what they came to. [`check`] looks for such an order; [`Space`] is the tuple space that it
-//! compares with. Histories come from simulated runs and from live ones: this crate knows of neither.
+//! compares with. [`Memory`] is variables, of which it is asked less: what is **sequentially consistent** keeps the order of each program alone
+//! ([`in_program_order`]). Histories come from simulated runs and from live ones: this crate knows of neither.
 //!
 //! ```
 //! use quintet_linearizability::{Act, Event, Order, Pattern, Purpose, Space, check};
@@ -22,10 +23,13 @@
 //! | --- | --- |
 //! | `search.rs` | [`check`]: read this first |
 //! | `space.rs` | [`Space`]: a tuple space as simple as it can be |
+//! | `memory.rs` | [`Memory`]: variables, and histories of which the order of each program counts |
 #![forbid(unsafe_code)]
 
+mod memory;
 mod search;
 mod space;
 
+pub use memory::{Memory, Step, Told, in_program_order};
 pub use search::{Event, Fault, MAX_STATES, Object, check, check_within};
 pub use space::{Act, Order, Partition, Pattern, Purpose, Space, Stored};

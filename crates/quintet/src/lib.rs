@@ -95,8 +95,8 @@ pub use events::to_standard_error;
 pub use group::Group;
 pub use identity::{identified, identity};
 pub use isochrons::{
-    Executed, Isochron, IsochronMaker, Isonet, IsonetBuilder, LossCause, Lost, MAX_MEMBERS, PendingIsochron,
-    PendingPlain, PendingUpdate, PlainReceived, PresentView, Received, Reserved, Reserving,
+    Executed, Isochron, IsochronMaker, Isonet, IsonetBuilder, LossCause, Lost, MAX_MEMBERS, PeerCounters,
+    PendingIsochron, PendingPlain, PendingUpdate, PlainReceived, PresentView, Received, Reserved, Reserving,
 };
 pub use job::Job;
 pub use kept_spaces::{KeptSpace, KeptSpaces};

@@ -1,10 +1,12 @@
-//! What a member has counted, for a program that asks.
+//! What a member has counted, and how others keep up, for a program that asks.
 
 use super::quintet_isonet;
 use crate::boundary::{guarded, place, value};
 use crate::error::quintet_status;
+use crate::inspecting::QUINTET_NEVER;
 use core::mem::MaybeUninit;
 use core::ptr::null;
+use quintet::PeerCounters;
 use quintet::isotach::{Counters, IntervalClass};
 use std::sync::PoisonError;
 use std::time::Duration;
@@ -67,6 +69,53 @@ pub struct quintet_interval_class {
     pub to_ns: u64,
     /// How many.
     pub count: u64,
+}
+
+/// How another member of the view keeps up, as this one sees it.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub struct quintet_peer_counters {
+    /// Which.
+    pub member: u16,
+    /// Whether anything waits for it here.
+    pub is_awaited: bool,
+    /// Whether something waits here for room at it, or on the way.
+    pub is_full: bool,
+    /// How long nothing was heard of it, not even a sign of life, for which it is asked four times in a silence limit, in milliseconds; `QUINTET_NEVER` if its link is cut.
+    pub unheard_ms: i64,
+    /// Isochrons and plain messages of this member that it has not answered. Of an isochron nobody answers before all receivers have their parts.
+    pub unanswered: u64,
+    /// For how long the first of them has waited, in milliseconds.
+    pub unanswered_ms: i64,
+    /// Isochrons of all members that get no place before it says that it has its part: of the member that keeps the pulse, 0 at the others.
+    pub unreceived: u64,
+    /// How often something had to wait for room, since it was linked.
+    pub full: u64,
+    /// For how long, all together, in milliseconds.
+    pub full_ms: i64,
+    /// Zero; later versions may have more numbers.
+    pub reserved: [u64; 4],
+}
+
+impl From<&PeerCounters> for quintet_peer_counters {
+    fn from(peer: &PeerCounters) -> quintet_peer_counters {
+        quintet_peer_counters {
+            member: peer.member,
+            is_awaited: peer.is_awaited(),
+            is_full: peer.is_full,
+            unheard_ms: peer.unheard.map_or(QUINTET_NEVER, ms),
+            unanswered: peer.unanswered,
+            unanswered_ms: ms(peer.unanswered_for),
+            unreceived: peer.unreceived,
+            full: peer.full,
+            full_ms: ms(peer.full_for),
+            reserved: [0; 4],
+        }
+    }
+}
+
+fn ms(length: Duration) -> i64 {
+    i64::try_from(length.as_millis()).unwrap_or(i64::MAX)
 }
 
 impl From<IntervalClass> for quintet_interval_class {
@@ -140,6 +189,27 @@ pub extern "C" fn quintet_isonet_pulse_intervals(
         let mut intervals = member.intervals.lock().unwrap_or_else(PoisonError::into_inner);
         *intervals = counted.pulse_intervals.classes().map(Into::into).collect();
         (*classes, *count) = (intervals.as_ptr(), intervals.len());
+        Ok(())
+    })
+}
+
+/// How each other member of the view keeps up: whom this member waits for comes first, of several the one of which nothing was heard for longest. So one that stands still, or whose program takes nothing,
+/// is named before it is lost. None once this member has ended. They are lent until this is asked again or the isonet is freed; one thread at a time asks.
+///
+/// Fails with `QUINTET_BAD_VALUE` before it has joined, `QUINTET_TIMED_OUT` while this member itself stands still, as its program takes nothing.
+#[unsafe(no_mangle)]
+pub extern "C" fn quintet_isonet_peers(
+    isonet: Option<&quintet_isonet>,
+    peers: Option<&mut MaybeUninit<*const quintet_peer_counters>>,
+    count: Option<&mut MaybeUninit<usize>>,
+) -> quintet_status {
+    guarded(|| {
+        let (peers, count) = (place(peers, "peers", null())?, place(count, "count", 0)?);
+        let member = value(isonet)?;
+        let seen = member.joined()?.peers()?;
+        let mut lent = member.peers.lock().unwrap_or_else(PoisonError::into_inner);
+        *lent = seen.iter().map(Into::into).collect();
+        (*peers, *count) = (lent.as_ptr(), lent.len());
         Ok(())
     })
 }

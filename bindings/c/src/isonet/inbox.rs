@@ -3,11 +3,14 @@
 use super::SLICE;
 pub(super) use item::{Item, Lent};
 use quintet::{Code, Error, IsochronMaker, PresentView};
+use readable::Readable;
 use std::collections::VecDeque;
+use std::os::fd::RawFd;
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 mod item;
+mod readable;
 
 /// Messages that wait until the program takes them, and their bytes.
 const MAX_WAITING: (usize, usize) = (256, 4 << 20);
@@ -37,6 +40,8 @@ struct Waiting {
     is_shut: bool,
     /// How long it may take nothing while it holds this member up.
     patience: Duration,
+    /// What an event loop of the program polls, if one does.
+    readable: Option<Readable>,
 }
 
 /// A thread that takes something, or waits for that.
@@ -66,6 +71,8 @@ impl Inbox {
     /// Once it has joined.
     pub(super) fn set_maker(&self, maker: IsochronMaker) {
         self.maker.get_or_init(|| maker);
+        // It may have ended before.
+        self.wake();
     }
 
     pub(super) fn maker(&self) -> Option<&IsochronMaker> {
@@ -94,8 +101,7 @@ impl Inbox {
         }
         let is_over = !state.is_shut && !has_room && !is_patient;
         let took_none = is_over.then(|| state.took_none());
-        drop(state);
-        self.wake();
+        self.release(state);
         took_none.map_or(Ok(()), Err)
     }
 
@@ -110,8 +116,9 @@ impl Inbox {
     }
 
     fn put_now(&self, item: Item) {
-        self.state().items.push_back(item);
-        self.wake();
+        let mut state = self.state();
+        state.items.push_back(item);
+        self.release(state);
     }
 
     /// On the same thread: has the program give its state once it has taken all that came before, and waits for that.
@@ -119,9 +126,8 @@ impl Inbox {
     /// # Errors
     /// `Closed`: the program takes no more, so that its state is not what it would be. `TaskFailed`: it does not give it.
     pub(super) fn ask_for_state(&self) -> Result<Vec<u8>, Error> {
+        self.put_now(Item::StateWanted);
         let mut state = self.state();
-        state.items.push_back(Item::StateWanted);
-        self.wake();
         state.is_held_up = true;
         let (patience, is_waiting) =
             (state.patience, |state: &mut Waiting| state.given.is_none() && !state.is_shut);
@@ -145,8 +151,7 @@ impl Inbox {
         if was_asked {
             state.given = Some(given);
         }
-        drop(state);
-        self.wake();
+        self.release(state);
         was_asked
     }
 
@@ -164,20 +169,48 @@ impl Inbox {
         let item = state.items.pop_front();
         state.bytes -= item.as_ref().map_or(0, Item::bytes);
         state.is_asked = matches!(item, Some(Item::StateWanted));
-        drop(state);
-        self.wake();
+        self.release(state);
         Ok(item)
     }
 
     /// The program wants no more messages.
     pub(super) fn shut(&self) {
-        self.state().is_shut = true;
-        self.wake();
+        let mut state = self.state();
+        state.is_shut = true;
+        self.release(state);
     }
 
     /// Has all who wait look again.
     pub(super) fn wake(&self) {
+        self.release(self.state());
+    }
+
+    /// The same, when something may have changed.
+    fn release(&self, mut state: MutexGuard<'_, Waiting>) {
+        state.show(self.has_ended());
+        drop(state);
         self.changed.notify_all();
+    }
+
+    /// Whether nothing more comes.
+    fn has_ended(&self) -> bool {
+        self.maker.get().is_some_and(|maker| maker.end().is_some())
+    }
+
+    /// A descriptor that is readable while `take` has something at once, or nothing more comes.
+    ///
+    /// # Errors
+    /// `Resource`: the system refuses one.
+    pub(super) fn descriptor(&self) -> Result<RawFd, Error> {
+        let mut state = self.state();
+        let readable = match state.readable.take() {
+            Some(readable) => readable,
+            None => Readable::new()?,
+        };
+        let number = readable.number();
+        state.readable = Some(readable);
+        state.show(self.has_ended());
+        Ok(number)
     }
 
     /// Whether nothing is executed here until the program does its part, and no thread of it does.
@@ -188,6 +221,12 @@ impl Inbox {
 }
 
 impl Waiting {
+    /// Shows who polls whether there is something to take, or nothing more comes. While the program is to give its state it takes nothing.
+    fn show(&mut self, has_ended: bool) {
+        let has_something = !self.items.is_empty() && !self.is_asked;
+        self.readable.iter_mut().for_each(|readable| readable.show(has_something || has_ended));
+    }
+
     fn took_none(&self) -> Error {
         let text = format!(
             "this program has taken no message for {} ms while {} of {} bytes waited for it, and nothing was executed here meanwhile: this member has left; take messages more often, or say a longer silence limit at all members",

@@ -32,7 +32,7 @@ pub extern "C" fn quintet_isonet_send_plain(
 
 /// Sends it, and does not wait: whether it arrives is not told.
 ///
-/// Fails with `QUINTET_BAD_VALUE` for no such member, `QUINTET_TOO_LARGE`, `QUINTET_UNREACHABLE` and its kin.
+/// Fails with `QUINTET_BUSY` if it would have to wait, as 256 plain messages of this member have not arrived, and it was not sent: try again later; `QUINTET_BAD_VALUE` for no such member, `QUINTET_TOO_LARGE`, `QUINTET_UNREACHABLE` and its kin.
 #[unsafe(no_mangle)]
 pub extern "C" fn quintet_isonet_begin_plain(
     isonet: Option<&quintet_isonet>,
@@ -43,6 +43,6 @@ pub extern "C" fn quintet_isonet_begin_plain(
 ) -> quintet_status {
     guarded(|| {
         let data = message(data, length, "data")?;
-        value(isonet)?.joined()?.begin_plain(member, handler, data).map(drop)
+        value(isonet)?.joined()?.try_begin_plain(member, handler, data).map(drop)
     })
 }

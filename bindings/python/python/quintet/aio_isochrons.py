@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from quintet import _native, isochrons
-from quintet.counters import Counters
+from quintet.counters import Counters, PeerCounters
 from quintet.errors import BadValue, Closed, Code, ViewChanged
 from quintet.isochron import Data, Part, Place
 from quintet.isochron import Read as PlainRead
@@ -153,6 +153,10 @@ class Isonet(isochrons.Member):
     async def counters(self) -> Counters:
         """What this member has counted since it has joined; once it is closed, until then."""
         return await _in_a_thread(self.native.counters)
+
+    async def peers(self) -> list[PeerCounters]:
+        """How each other member of the view keeps up: whom this member waits for comes first, of several the one of which nothing was heard for longest."""
+        return await _in_a_thread(self.native.peers)
 
     async def close(self) -> None:
         """Waits until all isochrons of this member are executed and all members close, and ends."""

@@ -1,4 +1,4 @@
-"""What a member of an isonet has counted."""
+"""What a member of an isonet has counted, and how others keep up."""
 
 from __future__ import annotations
 
@@ -60,4 +60,28 @@ class Counters:
     """How long after the one before it in its view each pulse has ended, rest included: a pulse ends only where there is an isochron to order."""
 
 
-__all__ = ["Counters", "Intervals"]
+@dataclass(frozen=True)
+class PeerCounters:
+    """How another member of the view keeps up, as this one sees it. Made by `isonet.peers()`."""
+
+    member: int
+    """Which."""
+    unheard: float | None
+    """For how many seconds nothing was heard of it, not even a sign of life, for which it is asked four times in a silence limit; None: its link is cut."""
+    unanswered: int
+    """Isochrons and plain messages of this member that it has not answered. Of an isochron nobody answers before all receivers have their parts."""
+    unanswered_for: float
+    """For how many seconds the first of them has waited."""
+    unreceived: int
+    """Isochrons of all members that get no place before it says that it has its part: of the member that keeps the pulse, 0 at the others."""
+    is_full: bool
+    """Whether something waits here for room at it, or on the way."""
+    full: int
+    """How often something had to wait for room, since it was linked."""
+    full_for: float
+    """For how many seconds, all together."""
+    is_awaited: bool
+    """Whether anything waits for it here."""
+
+
+__all__ = ["Counters", "Intervals", "PeerCounters"]

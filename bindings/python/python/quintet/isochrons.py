@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from quintet import _native
-from quintet.counters import Counters, Intervals
+from quintet.counters import Counters, Intervals, PeerCounters
 from quintet.errors import BadValue, Closed, Code, TimedOut, ViewChanged
 from quintet.isochron import Data, HandlersIsochron, Isochron, Part, Place, Read, checked_member, handler_number, message_bytes, value_of
 from quintet.isonet_shape import Event, Handler, LossCause, Lost, Message, PlainHandler, PlainMessage, Shape, View, Wanted
@@ -186,6 +186,12 @@ class Isonet(Member):
         """
         return self.native.counters()
 
+    def peers(self) -> list[PeerCounters]:
+        """How each other member of the view keeps up: whom this member waits for comes first, of several the one of which nothing was heard for longest. Empty once it has ended. Raises as
+        `counters`.
+        """
+        return self.native.peers()
+
     def close(self) -> None:
         """Waits until all isochrons of this member are executed and all members close, and ends.
 
@@ -321,5 +327,5 @@ def _leave_all() -> None:
 atexit.register(_leave_all)
 
 __all__ = [
-    "Counters", "Event", "HandlersIsochron", "Intervals", "Isochron", "Isochrons", "Isonet", "LossCause", "Lost", "Message", "Place", "PlainMessage", "Read", "Variable", "View", "Witness", "check", "handler_number",
+    "Counters", "Event", "HandlersIsochron", "Intervals", "Isochron", "Isochrons", "Isonet", "LossCause", "Lost", "Message", "PeerCounters", "Place", "PlainMessage", "Read", "Variable", "View", "Witness", "check", "handler_number",
 ]  # fmt: skip

@@ -9,51 +9,16 @@ use super::programs::{Fate, Program, Submitted};
 use quintet_contract::{Bytes, NodeId};
 use quintet_isotach::codec::ReadValue;
 use quintet_isotach::{Operation, Place, Variable};
-use quintet_linearizability::{Event, Fault, Object, check_within};
-use std::collections::BTreeMap;
+use quintet_linearizability::{Fault, Memory, Step, Told, check_within, in_program_order};
 
 /// States that are looked at: what is right is found within as many as there are isochrons.
 const MOST_STATES: usize = 50_000;
-/// All answers are behind all questions: so nothing but the order of each program counts.
-const ANSWERED: u64 = 1 << 32;
-
-/// The variables of a view, all of zeros in the beginning.
-struct Memory;
 
 /// What an isochron does, in its order.
-type Steps = Vec<Step>;
-
-enum Step {
-    Write(Variable, Value),
-    Read(Variable, Value),
-}
+type Steps = Vec<Step<Variable, Value>>;
 
 /// A value that was written; none: zeros, as in the beginning.
 type Value = Option<Bytes>;
-
-impl Object for Memory {
-    type State = BTreeMap<Variable, Value>;
-    type Act = Steps;
-
-    fn apply(&self, state: &Self::State, steps: &Steps) -> impl IntoIterator<Item = Self::State> {
-        let mut state = state.clone();
-        for step in steps {
-            match step {
-                Step::Write(variable, value) => _ = state.insert(*variable, value.clone()),
-                Step::Read(variable, value) => {
-                    if state.get(variable).unwrap_or(&None) != value {
-                        return None;
-                    }
-                }
-            }
-        }
-        Some(state)
-    }
-
-    fn is_not_overtaken(&self, _: &Steps) -> bool {
-        true
-    }
-}
 
 /// Looks for an order.
 ///
@@ -63,31 +28,18 @@ pub(super) fn check(
     world: &World,
     unheard: impl Fn(NodeId, &[Operation]) -> Option<Place>,
 ) -> Result<(), Fault> {
-    let mut history: Vec<(Option<Place>, Event<Steps>)> = Vec::new();
+    let mut told = Vec::new();
     let ended = world.ended.iter().map(|(node, program)| (node, program));
-    // Programs of one node in its several lives are several clients.
-    for (client, (node, program)) in world.programs.iter().chain(ended).enumerate() {
+    // Programs of one node in its several lives are several.
+    for (number, (node, program)) in world.programs.iter().chain(ended).enumerate() {
         for (asked, one) in program.submitted.values().enumerate() {
             let place = place(one).or_else(|| unheard(*node, &one.operations));
-            if place.is_none() {
-                continue;
-            }
-            if let Some(act) = steps(one, program, asked) {
-                let answered = place.map(|_| ANSWERED);
-                history.push((
-                    place,
-                    Event { client: client.try_into().expect("few"), act, asked: asked as u64, answered },
-                ));
-            }
+            let act = steps(one, program, asked).filter(|_| place.is_some());
+            let program = number.try_into().expect("few");
+            told.extend(act.map(|act| Told { program, act, answered: place }));
         }
     }
-    history.sort_by_key(|(place, _)| *place);
-    let ranked = |(number, (_, mut event)): (usize, (_, Event<Steps>))| {
-        event.answered = event.answered.map(|answered| answered + number as u64);
-        event
-    };
-    let history: Vec<Event<Steps>> = history.into_iter().enumerate().map(ranked).collect();
-    check_within(&Memory, &history, MOST_STATES)
+    check_within(&Memory::default(), &in_program_order(told), MOST_STATES)
 }
 
 fn place(one: &Submitted) -> Option<Place> {

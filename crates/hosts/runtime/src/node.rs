@@ -33,6 +33,7 @@ pub type AfterTurns = Box<dyn FnMut() + Send>;
 pub struct NodeHandle {
     node: NodeId,
     mailbox: Mailbox,
+    clock: LiveClock,
 }
 
 impl Node {
@@ -51,7 +52,7 @@ impl Node {
     /// A way to reach the node while it runs.
     #[must_use]
     pub fn handle(&self) -> NodeHandle {
-        NodeHandle { node: self.engine.id(), mailbox: self.mailbox.clone() }
+        NodeHandle { node: self.engine.id(), mailbox: self.mailbox.clone(), clock: self.clock }
     }
 
     /// Lets the node spin so long before it sleeps, instead of [`quintet_link::SPIN`].
@@ -203,6 +204,12 @@ impl NodeHandle {
         let (told, measurements) = channel();
         self.mailbox.order(Order::Measure(told));
         measurements.recv_timeout(limit).ok()
+    }
+
+    /// The time as the node's instances are told it.
+    #[must_use]
+    pub fn now(&self) -> Time {
+        self.clock.now()
     }
 
     /// Ends [`Node::run`] after its current turn.

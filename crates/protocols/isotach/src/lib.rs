@@ -36,6 +36,7 @@
 //! | `node/join.rs`, `node/transfer.rs` | a later process of a node: its way into a view, and the state that this begins with |
 //! | `member.rs` | [`Member`]: a node and the token manager in its process, as one peer |
 //! | `counters.rs`, `intervals.rs` | [`Counters`]: what a member counts; [`Intervals`]: how far apart pulses are |
+//! | `waits.rs` | [`Wait`]: what waits for another member |
 //! | `members.rs` | [`Members`]: who is in a view, and as which process |
 //! | `agreement.rs` | who belongs to the next view, where nodes agree on it by themselves; `agreement/applicants.rs` who asks to be let in |
 //! | `cut.rs` | what a view that ends executes, of all that those who are left know |
@@ -72,6 +73,7 @@ mod siu;
 mod snapshot;
 mod tally;
 mod topology;
+mod waits;
 mod window;
 mod witness;
 
@@ -89,4 +91,5 @@ pub use member::Member;
 pub use members::{Joined, Members, Newcomers};
 pub use node::Node;
 pub use topology::{Switch, Topology, TopologyError};
+pub use waits::Wait;
 pub use witness::{Performed, Reads, Run, Testimony, Violation, Witnessed, check, check_where};

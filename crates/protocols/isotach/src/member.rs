@@ -18,6 +18,7 @@ use crate::logical_time::View;
 use crate::manager::TokenManager;
 use crate::node::Node;
 use crate::topology::Topology;
+use crate::waits::Wait;
 use quintet_contract::{
     Address, Bytes, Disconnect, Frame, Input, Kind, Meter, NodeId, Outbox, PeerChange, Protocol, SendError,
     Stage, Time, Token,
@@ -25,6 +26,7 @@ use quintet_contract::{
 use quintet_wire::Decode;
 use quintet_wire::registry::{LINK_NEWS, PORT_ISOTACH, PORT_LINKS, PORT_TOKEN_MANAGER};
 use quintet_wire::services::LinkNews;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A node, and the token manager in its process, which keeps the pulse in views whose topology names the node as a switch's manager.
@@ -123,6 +125,16 @@ impl Member {
     #[must_use]
     pub fn counters(&self) -> Counters {
         Counters::of(self.node.counted(), self.manager.counted())
+    }
+
+    /// What waits for each other node of the view.
+    #[must_use]
+    pub fn waits(&self) -> BTreeMap<NodeId, Wait> {
+        let mut waits = self.node.waits();
+        for node in self.manager.missing() {
+            waits.get_mut(&node).into_iter().for_each(|wait| wait.unreceived += 1);
+        }
+        waits
     }
 
     /// What is not so of this member though it is always: of its node, or of the token manager of its process.

@@ -14,6 +14,7 @@ mod plain;
 mod submit;
 mod transfer;
 mod view;
+mod waits;
 
 use crate::agreement::Agreement;
 use crate::codec::{
@@ -37,6 +38,7 @@ use join::Joins;
 pub(crate) use metrics::NodeCounters;
 use outgoing::Outgoing;
 use parts::Parts;
+use plain::PlainSent;
 use quintet_contract::{
     Address, Bytes, Disconnect, Frame, Input, Meter, NodeId, Outbox, OwnedFrame, PeerChange, Protocol, Time,
     Token,
@@ -117,8 +119,8 @@ pub struct Node {
     /// Where this node is in the order.
     place: Place,
     outgoing: Outgoing,
-    /// Plain messages that have not arrived: who sent them with which token.
-    plain: BTreeMap<Token, (NodeId, Token)>,
+    /// Plain messages that have not arrived.
+    plain: BTreeMap<Token, PlainSent>,
     plain_sent: u64,
     counters: NodeCounters,
     witness: Vec<Witnessed>,

@@ -163,6 +163,11 @@ impl Live {
         self.unanswered_since = None;
     }
 
+    /// When the peer was last heard, a sign of life included.
+    pub(crate) fn heard(&self) -> Time {
+        self.heard
+    }
+
     /// When the peer has been silent for too long. With pings, silence counts from the first that was not answered: a host
     /// that did not run for a while has heard nobody and must not blame the peer for it. See also [`Live::restart_silence`].
     pub(crate) fn silent_at(&self, config: &SessionConfig) -> Option<Time> {

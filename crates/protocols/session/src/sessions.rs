@@ -6,6 +6,7 @@ use crate::config::SessionConfig;
 use crate::context::{Context, Event};
 use crate::counters::Counters;
 use crate::departed::Departed;
+use crate::handshake::Phase;
 use crate::outbox::{Begun, Noted, SessionOutbox};
 use crate::peer::Peer;
 use crate::refusal::Refusal;
@@ -100,6 +101,14 @@ impl<P: Above> Sessions<P> {
     /// The number of the session with a peer, the same on both sides; `None` without one.
     pub fn session(&self, address: Address) -> Option<u64> {
         self.stream(address).map(|stream| stream.id)
+    }
+
+    /// When a peer was heard last, a sign of life included; `None` without a session that has a link.
+    pub fn heard(&self, address: Address) -> Option<Time> {
+        match &self.peers.get(address)?.phase {
+            Phase::Live(live) => Some(live.heard()),
+            _ => None,
+        }
     }
 
     /// How many peers have a link or a session, or are said HELLO to by this side. Of those that left only the lives of their nodes are

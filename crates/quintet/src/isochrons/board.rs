@@ -1,6 +1,7 @@
 //! What the thread that executes isochrons has come to, for those who wait for it.
 
-use super::error::would_wait_for_itself;
+use super::error::{one_too_many, would_wait_for_itself};
+use super::under_way::{UnderWay, What};
 use crate::{Code, Error};
 use quintet_contract::{Address, Token};
 use quintet_isotach::Witnessed;
@@ -51,8 +52,8 @@ struct State {
     is_awaited: bool,
     /// Isochrons and plain messages that somebody waits for.
     asked: BTreeMap<Token, Option<Answer>>,
-    /// Isochrons and plain messages without an answer, whether somebody waits or not.
-    unanswered: usize,
+    /// What has no answer, whether somebody waits or not.
+    under_way: UnderWay,
     /// Operations of isochrons that were dropped before they were begun.
     dropped: Option<usize>,
     witness: Vec<Witnessed>,
@@ -207,7 +208,7 @@ impl Board {
 
     pub(super) fn answered(&self, token: Token, answer: Answer) {
         self.change(|state| {
-            state.unanswered -= 1;
+            state.under_way.end(token);
             state.asked.entry(token).and_modify(|slot| *slot = Some(answer));
         });
     }
@@ -223,14 +224,29 @@ impl Board {
     }
 
     /// A number for an isochron or a plain message.
-    pub(super) fn open(&self) -> Result<Token, Error> {
+    pub(super) fn open(&self, what: What) -> Result<Token, Error> {
+        self.open_where(what, |_| true)
+    }
+
+    /// The same, if the node takes one more.
+    ///
+    /// # Errors
+    /// [`Code::Busy`].
+    pub(super) fn open_if_room(&self, what: What) -> Result<Token, Error> {
+        self.open_where(what, |under_way| under_way.has_room(what))
+    }
+
+    fn open_where(&self, what: What, may: impl FnOnce(&UnderWay) -> bool) -> Result<Token, Error> {
         let mut state = self.own()?;
         if let Some(end) = self.ended.get() {
             return Err(end.clone());
         }
+        if !may(&state.under_way) {
+            return Err(one_too_many());
+        }
         state.last += 1;
-        state.unanswered += 1;
         let token = Token(state.last);
+        state.under_way.begin(what, token);
         state.asked.insert(token, None);
         Ok(token)
     }
@@ -305,7 +321,7 @@ impl Board {
         self.check_process()?;
         let settled = |state: &mut State| match self.ended.get() {
             Some(end) => Some(Err(end.clone())),
-            None => (state.unanswered == 0).then_some(Ok(())),
+            None => state.under_way.is_empty().then_some(Ok(())),
         };
         self.until(None, settled).expect("it waits without end")
     }

@@ -7,7 +7,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// How long the thread that executes isochrons may take to tell.
-const ANSWER_LIMIT: Duration = Duration::from_secs(1);
+pub(super) const ANSWER_LIMIT: Duration = Duration::from_secs(1);
 
 /// Where it leaves what it tells. Nothing is copied before somebody asks.
 #[derive(Default)]
@@ -29,6 +29,17 @@ impl Counted {
 }
 
 impl Core {
+    /// # Errors
+    /// [`Code::Closed`], [`Code::BadValue`]: who asks here would wait for what does not come.
+    pub(super) fn check_asker(&self) -> Result<(), Error> {
+        self.board.check_process()?;
+        if self.board.is_poller() {
+            let text = "a handler runs on the thread that is asked for what it has counted, and would wait for itself: ask on another thread";
+            return Err(Error::new(Code::BadValue, text));
+        }
+        Ok(())
+    }
+
     /// What was counted until now, or until the end; none: the thread stands still.
     fn counters(&self) -> Option<Counters> {
         if let Some(last) = self.counted.last.get() {
@@ -49,14 +60,15 @@ impl Isonet {
     /// [`Code::TimedOut`]: a handler of this member has been running for a second. [`Code::BadValue`]: this is a handler. [`Code::Closed`]: this process was forked from the one that has joined.
     pub fn counters(&self) -> Result<Counters, Error> {
         let core = self.core();
-        core.board.check_process()?;
-        if core.board.is_poller() {
-            let text = "a handler runs on the thread that is asked for what it has counted, and would wait for itself: ask on another thread";
-            return Err(Error::new(Code::BadValue, text));
-        }
-        core.counters().ok_or_else(|| {
-            let text = format!("this member has executed nothing, and told nothing, for {ANSWER_LIMIT:?}: does a handler of it compute?");
-            Error::new(Code::TimedOut, text)
-        })
+        core.check_asker()?;
+        core.counters().ok_or_else(stands_still)
     }
+}
+
+/// Why the thread that executes isochrons tells nothing.
+pub(super) fn stands_still() -> Error {
+    let text = format!(
+        "this member has executed nothing, and told nothing, for {ANSWER_LIMIT:?}: does a handler of it compute?"
+    );
+    Error::new(Code::TimedOut, text)
 }

@@ -32,7 +32,7 @@ pub(super) fn without_copy(variable: Variable) -> Error {
 pub(super) fn of_refusal(refusal: &Refusal, views: &Views) -> Error {
     match refusal {
         Refusal::Misuse(text) => Error::new(Code::BadValue, text.clone()),
-        Refusal::Busy => Error::new(Code::Busy, refusal.to_string()),
+        Refusal::Busy => one_too_many(),
         Refusal::Halted(halt) => of_halt(*halt),
         Refusal::Minority { left, of, .. } => {
             let text = format!(
@@ -74,6 +74,11 @@ pub(super) fn unended(count: usize) -> Error {
         "isochrons that were put together and never ended: {count}; nothing of them has happened: execute, begin or abandon each before the end"
     );
     Error::new(Code::BadValue, text)
+}
+
+/// As many of this member are under way as may be.
+pub(super) fn one_too_many() -> Error {
+    Error::new(Code::Busy, Refusal::Busy.to_string())
 }
 
 /// A thread that executes isochrons asks for what it alone could do.

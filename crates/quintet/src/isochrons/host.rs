@@ -6,6 +6,7 @@ use super::handlers::{Callers, Handlers, OnView};
 use super::isochron::Isochron;
 use super::links::{Folder, Links, Places, Returning};
 use super::maker::IsochronMaker;
+use super::peers::{Hosted, Seen};
 use super::plain::PlainHandlers;
 use super::rejoining::Doors;
 use super::state::State;
@@ -15,7 +16,7 @@ use crate::stack::{self, ISOTACH_MEMBER, IsotachConfig, StackConfig, isotach_mem
 use crate::{Code, Error};
 use quintet_contract::{Bytes, Input, Meter, NodeId, Outbox, OwnedFrame, PeerChange, Protocol, Time, Token};
 use quintet_isotach::codec::LEAVE;
-use quintet_isotach::{Member, Misuse, Performed, View, Witnessed};
+use quintet_isotach::{Member, Misuse, Performed, View, Wait, Witnessed};
 use quintet_runtime::{Instance, Node, NodeHandle};
 use quintet_wire::registry::{PORT_CALLERS, PORT_SESSION};
 use std::collections::BTreeMap;
@@ -30,6 +31,7 @@ pub(super) struct Core {
     pub(super) me: NodeId,
     pub(super) views: Views,
     pub(super) counted: Counted,
+    pub(super) seen: Seen,
     /// Threads that put an isochron together.
     open: Mutex<Vec<ThreadId>>,
     /// Isochrons that have operations, and were neither begun nor given up so far.
@@ -229,13 +231,15 @@ impl Host {
             me,
             views,
             counted: Counted::default(),
+            seen: Seen::default(),
             open: Mutex::default(),
             unended: AtomicUsize::new(0),
             turns: Turns::default(),
         });
         let observed =
             placed.map(|member| Observed::new(member, Arc::clone(&core), observer, checks_invariants));
-        let instance = Instance::new(stack::node(me, &stack_config, vec![observed]));
+        let stack = stack::node(me, &stack_config, vec![observed]);
+        let instance = Instance::new(Hosted { stack, core: Arc::clone(&core) });
         let instance = links.recorded(instance, me, ISOTACH_MEMBER, &stack_config)?;
         let redials = links.redials(&returning);
         let callers = Callers { core: Arc::clone(&core), redials, handlers, plain, on_view, state };
@@ -303,7 +307,7 @@ impl Drop for Ending {
 }
 
 /// A member, with what is seen of it beside its frames.
-struct Observed {
+pub(super) struct Observed {
     member: Member,
     core: Arc<Core>,
     observer: Option<Observer>,
@@ -321,6 +325,10 @@ impl Observed {
             member.node_mut().keep_performed();
         }
         Observed { member, core, observer, checks_invariants }
+    }
+
+    pub(super) fn waits(&self) -> BTreeMap<NodeId, Wait> {
+        self.member.waits()
     }
 }
 

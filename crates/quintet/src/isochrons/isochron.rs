@@ -1,13 +1,14 @@
 //! One isochron: put together, begun, waited for.
 
-use super::board::Done;
+use super::board::{Board, Done};
 use super::error::of_misuse;
 use super::host::Core;
 use super::no_value::of_read;
+use super::under_way::What;
 use crate::{Bytes, Code, Error, NoValue};
 use quintet_contract::{NodeId, OwnedFrame, Token};
 use quintet_isotach::codec::{Completed, SUBMIT, Submission};
-use quintet_isotach::{Composer, Misuse, Place, Refusal, Variable, View};
+use quintet_isotach::{Composer, Misuse, Operation, Place, Refusal, Variable, View};
 use quintet_wire::encode_to_vec;
 use quintet_wire::registry::{PORT_CALLERS, PORT_SESSION};
 use std::sync::Arc;
@@ -145,10 +146,43 @@ impl Isochron {
     /// [`Code::BadValue`]: it has no operation. As [`execute`](Isochron::execute), where that is known here.
     pub fn begin(mut self) -> Result<PendingIsochron, Error> {
         self.is_ended = true;
+        self.submit(Board::open)
+    }
+
+    /// Begins it if there is room for one more: [`begin`](Isochron::begin) begins it in any case, and one that is one too many is refused later, as who waits for it is told. What
+    /// this has begun is empty from then on.
+    ///
+    /// # Errors
+    /// [`Code::Busy`]: it would have to wait, and is what it was before: to be begun again. 240 isochrons of this member wait, or more have begun behind the first of those than may be;
+    /// 256 for one that gives more reserved places their values than it reserves. Otherwise as [`begin`](Isochron::begin).
+    pub fn try_begin(&mut self) -> Result<PendingIsochron, Error> {
+        let pending = self.submit(Board::open_if_room)?;
+        self.composer.abandon().and_then(|()| self.composer.begin()).expect("it is open, and then it is not");
+        self.no_longer_counts();
+        Ok(pending)
+    }
+
+    /// It is none of those that have operations and have not ended.
+    fn no_longer_counts(&mut self) {
+        if core::mem::take(&mut self.is_counted) {
+            self.core.unended.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    fn what(&self) -> What {
+        let count = |is_one: fn(&Operation) -> bool| {
+            self.composer.operations().iter().filter(|operation| is_one(operation)).count()
+        };
+        let given = count(|operation| matches!(operation, Operation::Assign(..)));
+        What::Isochron { gives_values: given > count(|operation| matches!(operation, Operation::Sched(_))) }
+    }
+
+    /// Hands it to its node, under the number that `open` gives it.
+    fn submit(&self, open: fn(&Board, What) -> Result<Token, Error>) -> Result<PendingIsochron, Error> {
         if self.composer.operations().is_empty() {
             return Err(of_misuse(&Misuse::Empty));
         }
-        let token = self.core.board.open()?;
+        let token = open(&self.core.board, self.what())?;
         let submission = Submission { operations: self.composer.operations(), view: Some(self.view) };
         let (body, bulk) = (encode_to_vec(&submission).into(), submission.bulk());
         let frame = OwnedFrame { kind: SUBMIT, token, body, bulk };
@@ -180,9 +214,7 @@ impl Isochron {
 
 impl Drop for Isochron {
     fn drop(&mut self) {
-        if self.is_counted {
-            self.core.unended.fetch_sub(1, Ordering::Relaxed);
-        }
+        self.no_longer_counts();
         self.thread.into_iter().for_each(|thread| self.core.shut(thread));
         let operations = self.composer.operations().len();
         if !self.is_ended && operations > 0 {

@@ -1,9 +1,11 @@
 //! Plain messages between members: without a place in the order, delayed by nothing that has one.
 
+use super::board::Board;
 use super::error::would_wait_for_itself;
 use super::host::{Core, Isonet};
 use super::isochron::Isochron;
 use super::maker::IsochronMaker;
+use super::under_way::What;
 use crate::{Bytes, Cause, Error, Limit, Size};
 use quintet_contract::{NodeId, OwnedFrame, Token};
 use quintet_isotach::Misuse;
@@ -57,7 +59,7 @@ impl PlainReceived<'_> {
         handler: u32,
         bytes: impl Into<Bytes>,
     ) -> Result<PendingPlain, Error> {
-        begin(self.core, member, handler, bytes.into())
+        begin(self.core, member, handler, bytes.into(), Board::open)
     }
 
     /// Begins an isochron of this member: a handler may begin it ([`Isochron::begin`]), and not wait for it.
@@ -91,7 +93,7 @@ impl IsochronMaker {
         handler: u32,
         bytes: impl Into<Bytes>,
     ) -> Result<PendingPlain, Error> {
-        begin(&self.core, member, handler, bytes.into())
+        begin(&self.core, member, handler, bytes.into(), Board::open)
     }
 }
 
@@ -120,11 +122,31 @@ impl Isonet {
         handler: u32,
         bytes: impl Into<Bytes>,
     ) -> Result<PendingPlain, Error> {
-        begin(self.core(), member, handler, bytes.into())
+        begin(self.core(), member, handler, bytes.into(), Board::open)
+    }
+
+    /// The same, if there is room for one more: what [`begin_plain`](Isonet::begin_plain) begins beyond that is refused later, as who waits for it is told.
+    ///
+    /// # Errors
+    /// [`Code::Busy`](crate::Code::Busy): 256 plain messages of this member have not arrived; it was not sent. Otherwise as [`begin_plain`](Isonet::begin_plain).
+    pub fn try_begin_plain(
+        &self,
+        member: u16,
+        handler: u32,
+        bytes: impl Into<Bytes>,
+    ) -> Result<PendingPlain, Error> {
+        begin(self.core(), member, handler, bytes.into(), Board::open_if_room)
     }
 }
 
-fn begin(core: &Arc<Core>, member: u16, handler: u32, bytes: Bytes) -> Result<PendingPlain, Error> {
+/// Begins it under the number that `open` gives it.
+fn begin(
+    core: &Arc<Core>,
+    member: u16,
+    handler: u32,
+    bytes: Bytes,
+    open: fn(&Board, What) -> Result<Token, Error>,
+) -> Result<PendingPlain, Error> {
     core.board.check_process()?;
     let node = NodeId(member);
     if core.present().1.topology().switch_of(node).is_none() {
@@ -137,7 +159,7 @@ fn begin(core: &Arc<Core>, member: u16, handler: u32, bytes: Bytes) -> Result<Pe
         );
         return Err(Error::new(Cause::Limit(Limit::Size(Size::Told)), text));
     }
-    let token = core.board.open()?;
+    let token = open(&core.board, What::Plain)?;
     let bulk = if bytes.len() > SHORT_MESSAGE_BYTES { bytes.clone() } else { Bytes::new() };
     let body = encode_to_vec(&Plain { node, handler, bytes: &bytes }.beside(&bulk)).into();
     let frame = OwnedFrame { kind: PLAIN, token, body, bulk };

@@ -1,7 +1,8 @@
 //! What a token manager counts.
 
+use super::TokenManager;
 use crate::intervals::Intervals;
-use quintet_contract::{Meter, Metric, Time, tell_all};
+use quintet_contract::{Meter, Metric, NodeId, Time, tell_all};
 
 #[derive(Clone, Default, Debug)]
 pub(crate) struct ManagerCounters {
@@ -49,5 +50,12 @@ impl ManagerCounters {
     pub(super) fn tell(&self, fenced: u64, meter: &mut Meter<'_>) {
         let ManagerCounters { isochrons, tokens, markers, marker_frames, pulses, .. } = *self;
         tell_all(&METRICS, [isochrons, tokens, markers, marker_frames, pulses, fenced], meter);
+    }
+}
+
+impl TokenManager {
+    /// Who has not said that it has its part: once for each isochron of a node of this switch that waits for that.
+    pub(crate) fn missing(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.nodes.values().flat_map(|node| node.stable.missing())
     }
 }

@@ -112,6 +112,11 @@ impl Stability {
         self.announced.pop_front().map(|(announced, _)| announced)
     }
 
+    /// Who has not said that it has its part: once for each isochron that waits for that.
+    pub(super) fn missing(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.announced.iter().flat_map(|(_, missing)| missing.iter().copied())
+    }
+
     /// Whether it was stamped, and its receiver may lack it.
     pub(super) fn is_ahead(&self, rank: Rank) -> bool {
         self.ahead.ranks.binary_search(&rank).is_ok()

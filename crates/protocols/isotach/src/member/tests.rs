@@ -75,6 +75,24 @@ fn what_the_two_say_to_each_other_stays_inside() {
 }
 
 #[test]
+fn whom_a_member_waits_for_is_told_until_each_has_answered() {
+    let wait = |unanswered, unreceived| {
+        let since = (unanswered > 0).then_some(Time(1));
+        Wait { unanswered, since, unreceived }
+    };
+    let mut first = member(0);
+    assert_eq!(first.waits(), BTreeMap::from([(NodeId(1), wait(0, 0)), (NodeId(2), wait(0, 0))]));
+    submit(&mut first, &[0, 1, 2]);
+    assert_eq!(first.waits(), BTreeMap::from([(NodeId(1), wait(1, 1)), (NodeId(2), wait(1, 1))]));
+    let received = [&1u32.to_le_bytes()[..], &0u16.to_le_bytes(), &1u64.to_le_bytes()].concat();
+    frames(&mut first, peer(1), RECEIVED, &received);
+    assert_eq!(first.waits(), BTreeMap::from([(NodeId(1), wait(1, 0)), (NodeId(2), wait(1, 1))]));
+    let mut second = member(1);
+    submit(&mut second, &[2]);
+    assert_eq!(second.waits()[&NodeId(2)], wait(1, 0), "another one keeps the pulse");
+}
+
+#[test]
 fn what_others_are_told_goes_to_their_one_address() {
     let mut first = member(0);
     assert_eq!(kinds(&submit(&mut first, &[1])), [(peer(1), PART), (peer(1), MARKERS)], "it was announced");

@@ -5,11 +5,20 @@ use crate::codec::{Plain, Refusal, SENT};
 use crate::fence::Passage;
 use crate::frames::EMPTY;
 use crate::limits::MAX_UNEXECUTED;
-use quintet_contract::{Address, Frame, NodeId, Token};
+use quintet_contract::{Address, Frame, NodeId, Time, Token};
 use quintet_wire::registry::PORT_ISOTACH;
 
 /// Tokens of plain messages are none of parts, which are ranks.
 const PLAIN_TOKENS: u64 = 1 << 63;
+
+/// A plain message of this node that has not arrived.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PlainSent {
+    pub(super) to: NodeId,
+    /// By which the program knows it.
+    asked: Token,
+    pub(super) began: Time,
+}
 
 impl Node {
     /// The program's plain message.
@@ -36,7 +45,7 @@ impl Node {
         }
         self.plain_sent += 1;
         let token = Token(PLAIN_TOKENS | self.plain_sent);
-        self.plain.insert(token, (node, asked.token));
+        self.plain.insert(token, PlainSent { to: node, asked: asked.token, began: self.now });
         self.outgoing.push_plain(Address { node, port: PORT_ISOTACH }, token, plain, asked.bulk);
     }
 
@@ -60,10 +69,10 @@ impl Node {
 
     /// Those to some nodes arrive no more, or nobody learns that they did.
     pub(super) fn refuse_plain(&mut self, is_gone: impl Fn(NodeId) -> bool, refusal: &Refusal) {
-        let gone = self.plain.iter().filter(|(_, (to, _))| is_gone(*to)).map(|(token, _)| *token);
+        let gone = self.plain.iter().filter(|(_, sent)| is_gone(sent.to)).map(|(token, _)| *token);
         for token in gone.collect::<Vec<_>>() {
-            if let Some((_, asked)) = self.plain.remove(&token) {
-                self.refuse(asked, refusal);
+            if let Some(sent) = self.plain.remove(&token) {
+                self.refuse(sent.asked, refusal);
             }
         }
     }
@@ -75,12 +84,12 @@ impl Node {
             return Err(Broken);
         }
         // Of one that was refused when its receiver seemed to be gone nothing is known any more.
-        let Some((node, token)) = self.plain.get(&came.token).copied() else { return Ok(()) };
-        if node != from.node {
+        let Some(sent) = self.plain.get(&came.token).copied() else { return Ok(()) };
+        if sent.to != from.node {
             return Err(Broken);
         }
         self.plain.remove(&came.token);
-        self.outgoing.tell(SENT, token, &EMPTY);
+        self.outgoing.tell(SENT, sent.asked, &EMPTY);
         Ok(())
     }
 }

@@ -10,7 +10,7 @@ use crate::isonet::Variable;
 use crate::limits::{KEPT_FOR_VALUES, MAX_RANKS_APART, MAX_UNEXECUTED};
 use crate::logical_time::{Place, Rank};
 use crate::witness::{Reads, Witnessed};
-use quintet_contract::{Address, Frame, NodeId, Token};
+use quintet_contract::{Address, Frame, NodeId, Time, Token};
 use quintet_wire::registry::PORT_ISOTACH;
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
@@ -49,6 +49,7 @@ impl Shares {
 #[derive(Debug)]
 pub(super) struct Own {
     pub(super) token: Token,
+    pub(super) began: Time,
     /// The places that were reserved before it.
     pub(super) reserved_before: BTreeSet<Variable>,
     /// What this node does itself.
@@ -105,6 +106,11 @@ impl Own {
         self.place = Some(place);
         slots.into_iter().zip(values).for_each(|(slot, value)| self.values[slot] = Some(value));
         true
+    }
+
+    /// The other receivers that have not answered.
+    pub(super) fn awaited(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.remote.iter().map(|(node, _)| *node)
     }
 
     /// Which of the receivers that have not answered a node is.
@@ -211,6 +217,7 @@ impl Node {
         let (is_local, has_local) = (remote.is_empty(), !local.operations.is_empty());
         let own = Own {
             token,
+            began: self.now,
             reserved_before,
             local,
             values: vec![None; reads.len()],

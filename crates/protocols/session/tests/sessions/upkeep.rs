@@ -55,6 +55,28 @@ fn an_idle_node_is_woken_for_keep_alive_only() {
     }
 }
 
+#[test]
+fn when_a_peer_was_heard_last_is_told_as_long_as_there_is_a_link() {
+    let mut network = Network::new(1, Conditions::reliable());
+    for at in [A, B] {
+        let mut config = config(at, Reliability::Link);
+        (config.keep_alive, config.silence_limit) = (KEEP_ALIVE, Span::from_secs(5));
+        network.add(at, node(config));
+    }
+    let unheard = |network: &Network<Sessions<Talker>>| {
+        network.nodes[&A].heard(B).map(|heard| network.now.since(heard))
+    };
+    assert_eq!(unheard(&network), None);
+    network.link(A, B);
+    network.run(Span::from_secs(2));
+    assert!(unheard(&network).is_some_and(|unheard| unheard <= Span::from_millis(300)));
+    network.part(A, B);
+    network.run(Span::from_secs(2));
+    assert!(unheard(&network).is_some_and(|unheard| unheard >= Span::from_secs(2)));
+    network.run(Span::from_secs(4));
+    assert_eq!(unheard(&network), None, "it is gone");
+}
+
 /// A server at B, and the HELLO that node `n` in its `incarnation` says to it.
 fn server() -> Sessions<Talker> {
     let mut sessions = node(SessionConfig::new(B, 7, Incarnation(1), 99));

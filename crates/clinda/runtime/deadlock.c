@@ -9,6 +9,7 @@
 #include "runtime.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,21 +31,25 @@ typedef struct {
 
 static int64_t limit_ms(void)
 {
-    static int64_t limit = -1;
-    const char *given = getenv("CLINDA_DEADLOCK_MS");
+    static _Atomic int64_t known = -1;
+    int64_t limit = known;
+    const char *given;
     char *end;
 
     if (limit >= 0)
         return limit;
+    given = getenv("CLINDA_DEADLOCK_MS");
     errno = 0;
     limit = given == NULL ? DEFAULT_MS : strtoll(given, &end, 10);
     if (given != NULL && (end == given || *end != '\0' || errno != 0 || limit < 0))
         clinda_fail("clinda", "CLINDA_DEADLOCK_MS is %s: it is a number of milliseconds, or 0 to say nothing", given);
+    known = limit;
     return limit;
 }
 
-/* Whether it was said. */
-static int was_told;
+/* Whether it was said. Threads of the program look one after the other, and may read this meanwhile. */
+static _Atomic int was_told;
+static pthread_mutex_t looks = PTHREAD_MUTEX_INITIALIZER;
 
 int64_t clinda_patience_ms(void)
 {
@@ -177,7 +182,8 @@ static int is_deadlock(void)
         && before.sum == after.sum;
 }
 
-void clinda_tell_deadlock(const char *place, const quintet_tuple *wanted)
+/* Says it, unless it was said. */
+static void tell(const char *place, const quintet_tuple *wanted)
 {
     const char *text, *site = clinda_current_site();
 
@@ -188,4 +194,11 @@ void clinda_tell_deadlock(const char *place, const quintet_tuple *wanted)
         text = "a tuple";
     fprintf(stderr, "clinda: %s: %s%s waits for %s, and nobody is left who could put it: all processes of the program wait\n", place,
             site == NULL ? "real_main" : "the eval of ", site == NULL ? "" : site, text);
+}
+
+void clinda_tell_deadlock(const char *place, const quintet_tuple *wanted)
+{
+    pthread_mutex_lock(&looks);
+    tell(place, wanted);
+    pthread_mutex_unlock(&looks);
 }

@@ -11,12 +11,14 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 
 ROUNDS = 2
 SHORT = ["--rounds", str(ROUNDS), "--warmup", "3", "--iterations", "40"]
 TIMEOUT_S = 120
 EXIT_USAGE = 64
 EXIT_PEER_MISSING = 69
+EXIT_BROKEN = 70
 KEYS = {"peer", "case", "unit", "statistic", "value"}
 
 # Of the peers that multicast, which say of a latency what the slowest take too.
@@ -141,6 +143,13 @@ EXPECTED = [
         "jgroups_multicast",
         ["--transport", "tcp", "--case", "multicast-4-latency"],
         "jgroups-sequencer",
+        [("multicast-4-latency", "ns")],
+    ),
+    ("jgroups_multicast", ["--order", "toa", "--case", "multicast-3"], "jgroups-toa", [("multicast-3", "msg/s")]),
+    (
+        "jgroups_multicast",
+        ["--order", "toa", "--transport", "tcp", "--case", "multicast-4-latency"],
+        "jgroups-toa",
         [("multicast-4-latency", "ns")],
     ),
     ("nats_multicast", [], "nats-jetstream", MULTICASTS),
@@ -268,6 +277,26 @@ def check_refusals(folder, missing):
     return faults
 
 
+def check_limit_of_joining(folder, missing):
+    """A group of JGroups that does not form ends the measurement, and says how many of its members were seen.
+
+    In place of Java there is a script that sees two, for ever.
+    """
+    if "jgroups_multicast" in missing:
+        return []
+    with tempfile.TemporaryDirectory() as programs:
+        java = os.path.join(programs, "java")
+        with open(java, "w", encoding="ascii") as script:
+            script.write("#!/bin/sh\nprintf '\\002'\nexec sleep 600\n")
+        os.chmod(java, 0o755)
+        environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}
+        arguments = ["--join-s", "1", "--case", "multicast-3"]
+        result = run(f"{folder}/jgroups_multicast", SHORT + arguments, environment)
+    if result.returncode != EXIT_BROKEN or "saw 2 of 3 members after 1 s" not in result.stderr:
+        return [f"jgroups_multicast: no group ended with {result.returncode}: {result.stderr.strip()}"]
+    return []
+
+
 def main():
     folder = os.path.abspath(sys.argv[1])
     if shutil.which(f"{folder}/limit_unix") is None:
@@ -275,6 +304,7 @@ def main():
         return 1
     faults, missing = check_runs(folder)
     faults += check_refusals(folder, missing)
+    faults += check_limit_of_joining(folder, missing)
     for fault in faults:
         print(fault, file=sys.stderr)
     print(f"{len(faults)} faults, {len(missing)} peers missing")

@@ -9,7 +9,6 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.logging.Level;
 import java.util.logging.Logger;
-import org.jgroups.BytesMessage;
 import org.jgroups.JChannel;
 import org.jgroups.Message;
 import org.jgroups.Receiver;
@@ -18,9 +17,9 @@ import org.jgroups.View;
 /**
  * A member of a JGroups cluster that multicasts to all of it in one order.
  *
- * <p>Arguments: the stack's file, the cluster's name, which member, of how many. It writes a byte when all have joined. Then, for each
- * number that it reads, it multicasts so many messages, delivers those of all members, and writes when it began and ended, a hash of the
- * order, and how long each of its own took to come back. It ends with its input. Numbers are big-endian.
+ * <p>Arguments: the stack's file, the cluster's name, which member, of how many. It writes how many it sees, a byte, whenever that changes,
+ * until all have joined. Then, for each number that it reads, it multicasts so many messages, delivers those of all members, and writes when
+ * it began and ended, a hash of the order, and how long each of its own took to come back. It ends with its input. Numbers are big-endian.
  */
 public final class Member implements Receiver {
     private static final int MESSAGE_BYTES = 64;
@@ -35,7 +34,7 @@ public final class Member implements Receiver {
 
     /** Guards what follows. Counts are of the whole run: others may begin a round earlier than this member. */
     private final Object lock = new Object();
-    private int present;
+    private View seen;
     private long delivered;
     private long awaited;
     private long order = 0xcbf29ce484222325L;
@@ -51,14 +50,14 @@ public final class Member implements Receiver {
     @Override
     public void viewAccepted(View view) {
         synchronized (lock) {
-            present = view.size();
+            seen = view;
             lock.notifyAll();
         }
     }
 
     @Override
     public void receive(Message message) {
-        ByteBuffer bytes = ByteBuffer.wrap(message.getArray(), message.getOffset(), message.getLength());
+        ByteBuffer bytes = Multicast.bytesOf(message);
         int sender = bytes.getInt();
         int number = bytes.getInt();
         synchronized (lock) {
@@ -83,15 +82,23 @@ public final class Member implements Receiver {
         room.release();
     }
 
-    private void awaitMembers() throws InterruptedException {
-        synchronized (lock) {
-            while (present < members) {
-                lock.wait();
+    /** Tells how many there are, until it is all of them; returns the view that they are in. */
+    private View awaitMembers(DataOutputStream answers) throws InterruptedException, IOException {
+        View told = null;
+        while (told == null || told.size() < members) {
+            synchronized (lock) {
+                while (seen == told) {
+                    lock.wait();
+                }
+                told = seen;
             }
+            answers.write(told.size());
+            answers.flush();
         }
+        return told;
     }
 
-    private void takePart(JChannel channel, int count, DataOutputStream answers) throws Exception {
+    private void takePart(JChannel channel, View all, int count, DataOutputStream answers) throws Exception {
         synchronized (lock) {
             awaited += (long) count * members;
             ownBefore = ownDelivered;
@@ -102,7 +109,7 @@ public final class Member implements Receiver {
             room.acquire();
             ByteBuffer bytes = ByteBuffer.allocate(MESSAGE_BYTES).putInt(member).putInt(number);
             sentNs.set(number % WINDOW, System.nanoTime());
-            channel.send(new BytesMessage(null, bytes.array()));
+            channel.send(Multicast.of(bytes.array(), all));
         }
         synchronized (lock) {
             while (delivered < awaited) {
@@ -131,13 +138,11 @@ public final class Member implements Receiver {
         JChannel channel = new JChannel(arguments[0]);
         channel.setReceiver(member);
         channel.connect(arguments[1]);
-        member.awaitMembers();
-        answers.write(1);
-        answers.flush();
+        View all = member.awaitMembers(answers);
         DataInputStream counts = new DataInputStream(System.in);
         try {
             while (true) {
-                member.takePart(channel, counts.readInt(), answers);
+                member.takePart(channel, all, counts.readInt(), answers);
             }
         } catch (EOFException ended) {
             // The others are told by nobody; they end as well.

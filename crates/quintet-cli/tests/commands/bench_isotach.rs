@@ -109,11 +109,11 @@ fn ordered_multicast_goes_over_both_links_beside_the_same() {
         for what in ["", "-p50", "-p99"] {
             let [shm, tcp] = ["shm", "tcp"]
                 .map(|over| beside(&listed, &format!("ordered-multicast-{members}{what}-{over}")));
-            assert!(shm.len() == 5 && shm == tcp, "{shm:?}, {tcp:?}");
+            assert!(shm.len() == 6 && shm == tcp, "{shm:?}, {tcp:?}");
         }
     }
     let rows = measured("ordered-multicast-3-tcp");
-    assert!(rows.len() == 5 && rows[0]["peer"] == "sequencer", "{rows:?}");
+    assert!(rows.len() == 6 && rows[0]["peer"] == "sequencer", "{rows:?}");
     assert!(rows[0]["ratio"].as_f64() > Some(0.), "{rows:?}");
 }
 

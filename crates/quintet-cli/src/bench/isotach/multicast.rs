@@ -26,6 +26,8 @@ const WINDOW: usize = 16;
 const OPTIONS: &[&str] = &["--iterations", "6000", "--warmup", "600"];
 /// With so many untimed ones as it takes until all that counts is compiled: after 30,000 it had half the rate.
 const JAVA_OPTIONS: &[&str] = &["--iterations", "6000", "--warmup", "300000"];
+/// With as many: after 100,000 it had two thirds of the rate.
+const TOA_OPTIONS: &[&str] = &["--order", "toa", "--iterations", "6000", "--warmup", "300000"];
 
 /// What of the latencies counts: half of them are at most this, and all but one in a hundred.
 const MEDIAN: usize = 50;
@@ -71,17 +73,18 @@ struct Compared {
     what: (Unit, Better),
     ours: Prepare,
     sequencer: Prepare,
-    peers: [Peer; 4],
+    peers: [Peer; 5],
     jgroups_goal: f64,
 }
 
-fn peers(case: &'static str, statistic: Statistic) -> [Peer; 4] {
+fn peers(case: &'static str, statistic: Statistic) -> [Peer; 5] {
     let peer = |name, program, options| Peer { statistic, ..Peer::new(name, program, case).with(options) };
     [
         peer("corosync-cpg", "corosync_multicast", OPTIONS),
         peer("nats-jetstream", "nats_multicast", OPTIONS),
         peer("etcd", "etcd_multicast", OPTIONS),
         peer(JGROUPS, "jgroups_multicast", JAVA_OPTIONS),
+        peer("jgroups-toa", "jgroups_multicast", TOA_OPTIONS),
     ]
 }
 

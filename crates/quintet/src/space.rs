@@ -259,7 +259,7 @@ impl Space {
         EventStream::new(self.clone(), template.cloned(), since)
     }
 
-    /// Requests that wait in the space, as [`Space::list`] reads tuples.
+    /// Requests that wait in the space, as [`Space::list`] reads tuples. A select is there once, with its first template, also where several managers have its templates.
     pub fn waiting(&self) -> Listing<WaitingRequest> {
         Listing::new(self.clone(), None)
     }

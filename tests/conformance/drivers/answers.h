@@ -94,10 +94,8 @@ static void list(quintet_space *space, const quintet_tuple *wanted) {
     quintet_listing_free(listing);
 }
 
-static void collect_all(quintet_space *space, const quintet_tuple *wanted, bool takes) {
-    quintet_collection *rows;
+static void say_collected(quintet_status status, quintet_collection *rows) {
     quintet_tuple *tuple;
-    quintet_status status = takes ? quintet_space_collect(space, wanted, &rows) : quintet_space_copy_collect(space, wanted, &rows);
     if (status != QUINTET_OK) {
         say_error(status);
         quintet_collection_free(rows);

@@ -39,18 +39,36 @@ static int64_t next_limit(void) {
     return *word == '-' ? QUINTET_FOREVER : strtoll(word, NULL, 10);
 }
 
-static void say_lease(quintet_status status, quintet_lease *lease, unsigned long of) {
+/* Keeps a lease; its tuple, and which attempt it is. */
+static const quintet_tuple *keep_lease(quintet_lease *lease, unsigned long of, uint32_t *attempt) {
     const quintet_tuple *tuple;
+    if (quintet_lease_tuple(lease, &tuple) != QUINTET_OK || quintet_lease_attempt(lease, attempt) != QUINTET_OK) fail("no lease");
+    steps[of].lease = lease;
+    return tuple;
+}
+
+static void say_lease(quintet_status status, quintet_lease *lease, unsigned long of) {
     uint32_t attempt;
     if (status != QUINTET_OK) {
         say_error(status);
         return;
     }
-    if (quintet_lease_tuple(lease, &tuple) != QUINTET_OK || quintet_lease_attempt(lease, &attempt) != QUINTET_OK) fail("no lease");
-    steps[of].lease = lease;
+    const quintet_tuple *tuple = keep_lease(lease, of, &attempt);
     printf("%lu leased %u ", step, attempt);
     write_fields(tuple, 0);
     putchar('\n');
+}
+
+static void say_selected_lease(quintet_status status, size_t which, quintet_lease *lease, unsigned long of) {
+    uint32_t attempt;
+    if (status != QUINTET_OK) {
+        say_error(status);
+        return;
+    }
+    const quintet_tuple *tuple = keep_lease(lease, of, &attempt);
+    printf("%lu selected %zu ", step, which);
+    write_fields(tuple, 0);
+    printf(" %u\n", attempt);
 }
 
 /* The tuples of a line; how many. They are to be freed. */
@@ -62,6 +80,13 @@ static size_t read_tuples(quintet_tuple **tuples, quintet_status *status) {
         count += *status == QUINTET_OK;
     }
     return count;
+}
+
+/* Of a number and a template: the number. */
+static int64_t first_number(quintet_tuple **tuples, size_t count) {
+    int64_t number;
+    if (count != 2 || quintet_tuple_get_int64(tuples[0], 0, &number) != QUINTET_OK) fail("no number");
+    return number;
 }
 
 static void free_tuples(quintet_tuple **tuples, size_t count) {
@@ -111,7 +136,8 @@ static void call(quintet_space *space, const char *verb) {
     int64_t limit = next_limit();
     quintet_status status = QUINTET_OK;
     quintet_tuple *found = NULL;
-    quintet_lease *lease;
+    quintet_lease *lease = NULL;
+    quintet_collection *rows = NULL;
     uint64_t number = 0;
     size_t count = read_tuples(tuples, &status), which = 0;
     const quintet_tuple *const *all = (const quintet_tuple *const *)tuples;
@@ -135,6 +161,9 @@ static void call(quintet_space *space, const char *verb) {
     } else if (strcmp(verb, "select_read_if") == 0) {
         status = quintet_space_select_read_if(space, all, count, &which, &found);
         say_selected(status, which, found);
+    } else if (strcmp(verb, "select_lease") == 0) {
+        status = quintet_space_select_lease(space, all, count, limit, &which, &lease);
+        say_selected_lease(status, which, lease, step);
     } else if (strcmp(verb, "out") == 0) {
         say_done(quintet_space_out(space, tuples[0], limit), "done");
     } else if (strcmp(verb, "out_for") == 0) {
@@ -162,15 +191,18 @@ static void call(quintet_space *space, const char *verb) {
     } else if (strcmp(verb, "list") == 0) {
         list(space, count == 0 ? NULL : tuples[0]);
     } else if (strcmp(verb, "collect_all") == 0) {
-        collect_all(space, tuples[0], true);
+        status = quintet_space_collect(space, tuples[0], &rows);
+        say_collected(status, rows);
     } else if (strcmp(verb, "copy_collect") == 0) {
-        collect_all(space, tuples[0], false);
+        status = quintet_space_copy_collect(space, tuples[0], &rows);
+        say_collected(status, rows);
+    } else if (strcmp(verb, "take_up_to") == 0) {
+        status = quintet_space_take_up_to(space, (size_t)first_number(tuples, count), tuples[1], &rows);
+        say_collected(status, rows);
     } else if (strcmp(verb, "status") == 0) {
         say_status(space);
     } else if (strcmp(verb, "declare_key") == 0) {
-        int64_t field;
-        if (count != 2 || quintet_tuple_get_int64(tuples[0], 0, &field) != QUINTET_OK) fail("no number of a field");
-        say_done(quintet_space_declare_key(space, tuples[1], (size_t)field), "done");
+        say_done(quintet_space_declare_key(space, tuples[1], (size_t)first_number(tuples, count)), "done");
     } else {
         printf("%lu cannot %s: there is no such operation\n", step, verb);
     }
@@ -201,6 +233,7 @@ static void begin(quintet_space *space, const char *verb) {
     else if (strcmp(verb, "replace") == 0) status = quintet_space_begin_replace(space, all[0], all + 1, count - 1, limit, pending);
     else if (strcmp(verb, "select") == 0) status = quintet_space_begin_select(space, all, count, limit, pending);
     else if (strcmp(verb, "select_read") == 0) status = quintet_space_begin_select_read(space, all, count, limit, pending);
+    else if (strcmp(verb, "select_lease") == 0) status = quintet_space_begin_select_lease(space, all, count, limit, pending);
     else fail("it does not wait");
     free_tuples(tuples, count);
     say_done(status, "waits");
@@ -212,7 +245,10 @@ static void collect(unsigned long of) {
     quintet_lease *lease = NULL;
     quintet_status status;
     size_t which;
-    if (strncmp(steps[of].verb, "select", 6) == 0) {
+    if (strcmp(steps[of].verb, "select_lease") == 0) {
+        status = quintet_pending_selected_lease(pending, &which, &lease);
+        say_selected_lease(status, which, lease, of);
+    } else if (strncmp(steps[of].verb, "select", 6) == 0) {
         status = quintet_pending_selected(pending, &which, &tuple);
         say_selected(status, which, tuple);
     } else if (strcmp(steps[of].verb, "take") == 0 || strcmp(steps[of].verb, "read") == 0 || strcmp(steps[of].verb, "replace") == 0) {
@@ -356,7 +392,7 @@ static void in_group(const char *verb) {
     quintet_status status = QUINTET_OK;
     read_tuples(&wanted, &status);
     if (status != QUINTET_OK) say_error(status);
-    else if (strcmp(verb, "out") == 0) say_done(quintet_group_out(group, wanted), "done");
+    else if (strcmp(verb, "out") == 0) say_done(quintet_group_out_for(group, wanted, limit), "done");
     else {
         if (strcmp(verb, "take") == 0) status = quintet_group_take(group, wanted, limit, &found);
         else if (strcmp(verb, "read") == 0) status = quintet_group_read(group, wanted, limit, &found);

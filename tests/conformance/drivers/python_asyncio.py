@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 import fields
-from python_sync import Cannot, read_template, say
+from python_sync import Cannot, lease_of, read_template, say
 
 import quintet
 from quintet import aio
@@ -18,15 +18,15 @@ from quintet.watching import AsyncWatch
 class HeldLease:
     """A lease that is held in a task of its own, within `async with`, until it is told how to end."""
 
-    def __init__(self, space: aio.Space, template: tuple[Any, ...], timeout: float | None) -> None:
+    def __init__(self, block: contextlib.AbstractAsyncContextManager[Any]) -> None:
         self.given = asyncio.get_running_loop().create_future()
         self.orders: asyncio.Queue[Any] = asyncio.Queue()
-        self.task = asyncio.ensure_future(self._hold(space, template, timeout))
+        self.task = asyncio.ensure_future(self._hold(block))
 
-    async def _hold(self, space: aio.Space, template: tuple[Any, ...], timeout: float | None) -> None:
+    async def _hold(self, block: contextlib.AbstractAsyncContextManager[Any]) -> None:
         try:
-            async with space.lease(*template, timeout=timeout) as lease:
-                self.given.set_result(lease)
+            async with block as given:
+                self.given.set_result(given)
                 while (order := await self.orders.get()) is not None:
                     await order
                 raise Unended
@@ -175,7 +175,7 @@ class Clients:
     async def in_group(self, verb: str, of: str, timeout: float | None, wanted: tuple[Any, ...]) -> str:
         group = self.groups[of][1]
         if verb == "out":
-            group.out(*wanted)
+            group.out(*wanted, expires_in=timeout)
             return "done"
         waits = {} if verb.endswith("_if") else {"timeout": timeout}
         return say(await getattr(group, verb)(*wanted, **waits))
@@ -208,21 +208,25 @@ class Clients:
             return await getattr(space, verb)(*tuples)
         if verb in ("select", "select_read", "replace"):
             return await getattr(space, verb)(*tuples, timeout=timeout)
+        if verb == "select_lease":
+            return await self.hold(step, space, space.select_lease(*tuples, timeout=timeout))
+        if verb == "take_up_to":
+            return await space.take_up_to(tuples[0][0], *tuples[1])
         template = tuples[0] if tuples else ()
         if verb == "list":
             return [row async for row in space.list(*template)]
         if verb == "collect_all":
             return await space.collect(*template)
         if verb == "lease":
-            return await self.lease(step, space, template, timeout)
+            return await self.hold(step, space, space.lease(*template, timeout=timeout))
         if verb in ("take_if", "read_if", "count", "copy_collect"):
             return await getattr(space, verb)(*template)
         return await getattr(space, verb)(*template, timeout=timeout)
 
-    def lease(
-        self, step: str, space: aio.Space, template: tuple[Any, ...], timeout: float | None
-    ) -> asyncio.Future[quintet.Lease]:
-        held = HeldLease(space, template, timeout)
+    def hold(
+        self, step: str, space: aio.Space, block: contextlib.AbstractAsyncContextManager[Any]
+    ) -> asyncio.Future[Any]:
+        held = HeldLease(block)
         self.holding[step] = space, held
         return held.given
 
@@ -237,9 +241,8 @@ class Clients:
         self.begun[step] = asyncio.ensure_future(operation)
 
     def said(self, step: str, result: Any) -> str:
-        if isinstance(result, quintet.Lease):
-            self.held[step] = (*self.holding.pop(step), result)
-            return f"leased {result.attempt} {fields.write(result.fields)}"
+        if (lease := lease_of(result)) is not None:
+            self.held[step] = (*self.holding.pop(step), lease)
         return say(result)
 
 

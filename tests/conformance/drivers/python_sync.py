@@ -118,7 +118,9 @@ class Clients:
 
     def in_group(self, verb: str, of: str, timeout: float | None, wanted: tuple[Any, ...]) -> str:
         group = self.groups[of]
-        waits = {} if verb in ("out", "take_if", "read_if") else {"timeout": timeout}
+        if verb == "out":
+            return say(group.out(*wanted, expires_in=timeout))
+        waits = {} if verb in ("take_if", "read_if") else {"timeout": timeout}
         return say(getattr(group, verb)(*wanted, **waits))
 
     def call(self, space: quintet.Space, verb: str, timeout: float | None, tuples: list[tuple[Any, ...]]) -> Any:
@@ -132,8 +134,10 @@ class Clients:
             return space.declare_key(tuples[0][0], *tuples[1])
         if verb in ("select_if", "select_read_if", "replace_if"):
             return getattr(space, verb)(*tuples)
-        if verb in ("select", "select_read", "replace"):
+        if verb in ("select", "select_read", "select_lease", "replace"):
             return getattr(space, verb)(*tuples, timeout=timeout)
+        if verb == "take_up_to":
+            return space.take_up_to(tuples[0][0], *tuples[1])
         template = tuples[0] if tuples else ()
         if verb == "list":
             return list(space.list(*template))
@@ -148,7 +152,7 @@ class Clients:
             results = map(fields.read, words[2:])
             return self.leases[words[0]].begin_acknowledge(*results, expires_in=fields.limit(words[1]))
         begin, tuples = space.begin(fields.limit(words[0])), [fields.read(word) for word in words[1:]]
-        if verb in ("select", "select_read", "replace"):
+        if verb in ("select", "select_read", "select_lease", "replace"):
             return getattr(begin, verb)(*tuples)
         return begin.out_many(tuples) if verb == "out_many" else getattr(begin, verb)(*tuples[0])
 
@@ -173,16 +177,24 @@ class Clients:
         return "done" if self.begun[step].done() else "waits"
 
     def said(self, step: str, result: Any) -> str:
-        if isinstance(result, quintet.Lease):
-            self.leases[step] = result
-            return f"leased {result.attempt} {fields.write(result.fields)}"
+        if (lease := lease_of(result)) is not None:
+            self.leases[step] = lease
         return say(result)
+
+
+def lease_of(result: Any) -> quintet.Lease | None:
+    """The lease that an operation gave, if it gave one: a select gives in front of it which template matches."""
+    given = result[1] if isinstance(result, tuple) and len(result) == 2 else result
+    return given if isinstance(given, quintet.Lease) else None
 
 
 def say(result: Any) -> str:
     """What an operation gave, as it is answered. `None` is "nothing" where a tuple was asked for: see `main`."""
     if result is None:
         return "done"
+    if (lease := lease_of(result)) is not None:
+        held = fields.write(lease.fields)
+        return f"leased {lease.attempt} {held}" if lease is result else f"selected {result[0]} {held} {lease.attempt}"
     if isinstance(result, Event):
         return f"event {result.change} {fields.write(result.fields)}"
     if isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], tuple):

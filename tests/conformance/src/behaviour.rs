@@ -2,6 +2,7 @@
 
 use crate::field::Fields;
 use crate::lexer::{Fault, Lexer};
+use crate::verbs;
 use core::fmt;
 
 /// One behaviour of a tuple space.
@@ -75,7 +76,7 @@ pub struct Operation {
     pub verb: String,
     /// The step to which it belongs: which lease is acknowledged, what is cancelled.
     pub of: Option<String>,
-    /// How long it may wait, in milliseconds; none: without end. Of an `out_for` in how long its tuple expires, and of an `acknowledge` its results.
+    /// How long it may wait, in milliseconds; none: without end. Of what may say in how long what it puts expires: that.
     pub within_ms: Option<u64>,
     /// Its tuples, or its template.
     pub fields: Vec<Fields>,
@@ -96,6 +97,8 @@ pub enum Outcome {
     Leased(Fields, u64),
     /// Which template of a select matches, and its tuple.
     Selected(u64, Fields),
+    /// The same under a lease, and the attempt.
+    SelectedLease(u64, Fields, u64),
     /// What happened to a tuple, in a word.
     Event(String, Fields),
     /// A number of tuples.
@@ -107,72 +110,6 @@ pub enum Outcome {
     /// An error, by the name of its code.
     Error(String),
 }
-
-/// Operations, and how many tuples or templates they have: at least, at most.
-const VERBS: [(&str, usize, usize); 43] = [
-    ("out", 1, 1),
-    ("out_for", 1, 1),
-    ("out_many", 0, usize::MAX),
-    ("take", 1, 1),
-    ("read", 1, 1),
-    ("take_if", 1, 1),
-    ("read_if", 1, 1),
-    ("lease", 1, 1),
-    ("count", 1, 1),
-    ("list", 0, 1),
-    ("collect_all", 1, 1),
-    ("copy_collect", 1, 1),
-    ("collect_into", 1, 2),
-    ("copy_collect_into", 1, 2),
-    ("status", 0, 0),
-    ("acknowledge", 0, usize::MAX),
-    ("release", 0, 0),
-    ("cancel", 0, 0),
-    ("replace", 2, usize::MAX),
-    ("replace_if", 2, usize::MAX),
-    ("select", 1, 32),
-    ("select_if", 1, 32),
-    ("select_read", 1, 32),
-    ("select_read_if", 1, 32),
-    ("watch", 0, 1),
-    ("watch_start", 0, 1),
-    ("watch_behind", 0, 1),
-    ("next", 0, 0),
-    ("group", 0, 0),
-    ("group_take", 1, 1),
-    ("group_take_if", 1, 1),
-    ("group_read", 1, 1),
-    ("group_read_if", 1, 1),
-    ("group_out", 1, 1),
-    ("commit", 0, 0),
-    ("abort", 0, 0),
-    ("create_space", 1, 1),
-    ("use_space", 0, 1),
-    ("remove_space", 1, 1),
-    ("create_kept_space", 1, 1),
-    ("grant_space", 1, 1),
-    ("revoke_space", 1, 1),
-    ("declare_key", 2, 2),
-];
-
-/// Those about a space that machines of a cluster keep.
-const OF_MACHINES: [&str; 3] = ["create_kept_space", "grant_space", "revoke_space"];
-
-/// Operations upon something that an earlier step began.
-const UPON: [&str; 12] = [
-    "acknowledge",
-    "release",
-    "cancel",
-    "watch_behind",
-    "next",
-    "group_take",
-    "group_take_if",
-    "group_read",
-    "group_read_if",
-    "group_out",
-    "commit",
-    "abort",
-];
 
 /// Reads all behaviours of a file.
 ///
@@ -267,7 +204,7 @@ impl Behaviour {
     /// Whether it is about a space that machines of a cluster keep.
     #[must_use]
     pub fn is_of_machines(&self) -> bool {
-        self.operations().any(|operation| OF_MACHINES.contains(&&*operation.verb))
+        self.operations().any(|operation| verbs::OF_MACHINES.contains(&&*operation.verb))
     }
 
     /// All that clients do.
@@ -330,10 +267,10 @@ impl Action {
 impl Operation {
     fn parse(lexer: &mut Lexer<'_>) -> Result<Operation, Fault> {
         let verb = lexer.word()?;
-        let Some((_, least, most)) = VERBS.into_iter().find(|(name, ..)| *name == verb) else {
+        let Some((_, least, most)) = verbs::ALL.into_iter().find(|(name, ..)| *name == verb) else {
             return Err(lexer.fault(format!("{verb} is no operation")));
         };
-        let of = if UPON.contains(&verb) { Some(lexer.word()?.to_owned()) } else { None };
+        let of = if verbs::UPON.contains(&verb) { Some(lexer.word()?.to_owned()) } else { None };
         let mut fields = Vec::new();
         while lexer.accept("(") {
             fields.push(Fields::parse_rest(lexer)?);
@@ -346,7 +283,7 @@ impl Operation {
             return Err(lexer.fault(format!("{verb} has another number of tuples")));
         }
         let mut within_ms = None;
-        let limit = if ["out_for", "acknowledge"].contains(&verb) { "expires" } else { "within" };
+        let limit = if verbs::WITH_EXPIRY.contains(&verb) { "expires" } else { "within" };
         if lexer.accept_word(limit) {
             within_ms = Some(lexer.number()?);
             lexer.expect("ms")?;
@@ -379,7 +316,12 @@ impl Outcome {
             "template" => {
                 let which = lexer.number()?;
                 lexer.expect("(")?;
-                Outcome::Selected(which, Fields::parse_rest(lexer)?)
+                let fields = Fields::parse_rest(lexer)?;
+                if lexer.accept_word("attempt") {
+                    Outcome::SelectedLease(which, fields, lexer.number()?)
+                } else {
+                    Outcome::Selected(which, fields)
+                }
             }
             "event" => {
                 let change = lexer.word()?.to_owned();
@@ -440,6 +382,9 @@ impl fmt::Display for Outcome {
             Outcome::Tuple(fields) => fields.fmt(f),
             Outcome::Leased(fields, attempt) => write!(f, "{fields} attempt {attempt}"),
             Outcome::Selected(which, fields) => write!(f, "template {which} {fields}"),
+            Outcome::SelectedLease(which, fields, attempt) => {
+                write!(f, "template {which} {fields} attempt {attempt}")
+            }
             Outcome::Event(change, fields) => write!(f, "event {change} {fields}"),
             Outcome::Count(count) => count.fmt(f),
             Outcome::Rows(rows) => {
@@ -470,9 +415,10 @@ mod tests {
     fn a_behaviour_is_read() {
         let text = "given max_tuples 2 # so few\na out (\"x\", 1)\nw = b take (\"x\", 2) within 5 ms -> waits\nw still waits\nb cancel w\n\
                     w -> Cancelled or (\"x\", 2)\nl = a lease (?text, ?i64) -> (\"x\", 1) attempt 1\na acknowledge l (1) (2)\n\
-                    a list -> rows (1) (2) leased\na status -> status tuples 2, waiters 0\na count (1) soon -> 0\na dies";
+                    a list -> rows (1) (2) leased\n\
+                    s = a select_lease (1) (?i64) -> template 1 (2) attempt 1\na status -> status tuples 2, waiters 0\na count (1) soon -> 0\na dies";
         let read = steps(text).expect("it is right").remove(0);
-        assert_eq!((read.limits.max_tuples, read.steps.len(), read.kills()), (Some(2), 11, true));
+        assert_eq!((read.limits.max_tuples, read.steps.len(), read.kills()), (Some(2), 12, true));
         assert_eq!(read.steps[1].line, 9);
     }
 

@@ -6,14 +6,14 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `behaviour.rs` | behaviours, steps, outcomes, as the text has them: read this first |
+//! | `behaviour.rs`, `verbs.rs` | behaviours, steps, operations, outcomes, as the text has them: read this first |
 //! | `field.rs`, `lexer.rs` | fields as the text writes them, and as they travel |
 //! | `protocol.rs` | what the player and a driver say to each other |
 //! | `player.rs` | plays a behaviour |
 //! | `driver.rs` | a driver's process |
 //! | `placement.rs`, `replicas.rs`, `cluster.rs` | where the space is |
 //! | `table.rs` | front ends by placements, as the command prints it |
-//! | `rust_fields.rs`, `bin/conformance-rust.rs` | the driver of the Rust front end |
+//! | `rust_fields.rs`, `rust_answers.rs`, `bin/conformance-rust.rs` | the driver of the Rust front end |
 //! | `clinda.rs` | the driver of the C-Linda front end, written from the text |
 //! | `bin/conformance.rs` | the command: plays what it is told |
 //!
@@ -30,8 +30,10 @@ pub mod placement;
 pub mod player;
 pub mod protocol;
 pub mod replicas;
+pub mod rust_answers;
 pub mod rust_fields;
 pub mod table;
+mod verbs;
 
 use behaviour::Behaviour;
 use std::path::Path;

@@ -58,6 +58,7 @@ pub fn answer(step: usize, line: &str) -> Result<Answer, String> {
         "waits" => Outcome::Waits,
         "tuple" => Outcome::Tuple(fields(0)?),
         "leased" => Outcome::Leased(fields(1)?, number(0)?),
+        "selected" if rest.len() > 2 => Outcome::SelectedLease(number(0)?, fields(1)?, number(2)?),
         "selected" => Outcome::Selected(number(0)?, fields(1)?),
         "event" => {
             Outcome::Event(rest.first().map(|word| (*word).to_owned()).unwrap_or_default(), fields(1)?)

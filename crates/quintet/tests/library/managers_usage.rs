@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used)]
 
 use quintet::{
-    Glimpse, HotKey, Lab, LinkAddress, Partition, ServeConfig, Server, Space, SpaceSettings, Value, template,
-    tuple,
+    Glimpse, HotKey, Lab, LinkAddress, Partition, ServeConfig, Server, Space, SpaceSettings, Value,
+    WaitingRequest, template, tuple,
 };
 use quintet_testbed::TempDir;
 use std::time::Duration;
@@ -82,6 +82,25 @@ fn hot_keys_of_several_managers_are_told_hottest_first() {
     assert_eq!(numbers.len(), 16, "each once");
     let of = |manager| space.hot_keys().of_manager(manager).count();
     assert!(of(0) > 4 && of(1) > 4, "both have such keys");
+    server.stop().unwrap();
+}
+
+#[test]
+fn one_who_waits_at_several_managers_is_told_once() {
+    let dir = TempDir::new().unwrap();
+    let (server, lab) = served(&dir);
+    let space = lab.space();
+    with_rows(&space);
+    let wanted: Vec<_> = (0..ROWS).map(|key| template!["row", key, -1i64]).collect();
+    let waits = space.begin().select(&wanted).unwrap();
+    while space.status().unwrap().waiters == 0 {
+        assert!(waits.peek(Duration::ZERO).is_none(), "it waits");
+    }
+    assert_eq!(space.status().unwrap().waiters, 1);
+    let told: Vec<WaitingRequest> = space.waiting().collect::<Result<_, _>>().unwrap();
+    let [row] = &told[..] else { panic!("{told:?}") };
+    let first = [Value::from("row"), Value::I64(0), Value::I64(-1)].map(Glimpse::Value);
+    assert_eq!(row.template.as_deref(), Some(&first[..]), "its first template, as of one manager");
     server.stop().unwrap();
 }
 

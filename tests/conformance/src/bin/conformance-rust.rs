@@ -1,10 +1,11 @@
 //! The driver of the Rust front end. What it is told and says is in `docs/conformance.md`.
 
 use quintet::{
-    Error, EventStream, Group, Lab, Lease, Outcome, Pending, Policy, Rows, Since, Space, SpaceConfig,
-    SpaceSettings, State, Template, Tuple, Value,
+    Error, EventStream, Group, Lab, Lease, Outcome, Pending, Policy, Since, Space, SpaceConfig,
+    SpaceSettings, Template, Tuple, Value,
 };
 use quintet_conformance::field::Fields;
+use quintet_conformance::rust_answers as answers;
 use quintet_conformance::rust_fields::{self, CannotSay};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, Write};
@@ -152,8 +153,12 @@ impl Clients {
     fn in_group(&mut self, verb: &str, of: &str, within: &str, token: &str) -> Said {
         let group = &self.groups[of];
         let tuple = match (verb, limit(within)) {
-            ("group_out", _) => {
-                group.out(tuples(&[token])?.remove(0))?;
+            ("group_out", expires_in) => {
+                let tuple = tuples(&[token])?.remove(0);
+                match expires_in {
+                    Some(expires_in) => group.out_for(tuple, expires_in)?,
+                    None => group.out(tuple)?,
+                }
                 return Ok("done".to_owned());
             }
             ("group_take", None) => Some(group.take(&template(token)?)?),
@@ -164,7 +169,7 @@ impl Clients {
             ("group_read_if", _) => group.read_if(&template(token)?)?,
             (other, _) => return Err(Refusal::Cannot(format!("{other}: there is no such operation"))),
         };
-        Ok(tuple.map_or("nothing".to_owned(), |tuple| said_tuple(&tuple)))
+        Ok(answers::perhaps_tuple(tuple))
     }
 
     fn end_group(&mut self, verb: &str, of: &str) -> Said {
@@ -238,7 +243,6 @@ impl Clients {
     /// An operation that is answered before anything else is done.
     fn call(&mut self, step: &str, client: &str, verb: &str, within: &str, fields: &[&str]) -> Said {
         let (space, limit) = (self.space(client), limit(within));
-        let perhaps = |tuple: Option<Tuple>| tuple.map_or("nothing".to_owned(), |tuple| said_tuple(&tuple));
         Ok(match (verb, limit) {
             ("out", None) => {
                 space.out(tuples(fields)?.remove(0))?;
@@ -252,34 +256,44 @@ impl Clients {
                 space.out_many(&tuples(fields)?, limit)?;
                 "done".to_owned()
             }
-            ("take", None) => said_tuple(&space.take(&template(fields[0])?)?),
-            ("take", Some(limit)) => said_tuple(&space.take_within(&template(fields[0])?, limit)?),
-            ("read", None) => said_tuple(&space.read(&template(fields[0])?)?),
-            ("read", Some(limit)) => said_tuple(&space.read_within(&template(fields[0])?, limit)?),
-            ("take_if", _) => perhaps(space.take_if(&template(fields[0])?)?),
-            ("read_if", _) => perhaps(space.read_if(&template(fields[0])?)?),
-            ("replace", None) => said_tuple(&space.replace(&template(fields[0])?, &tuples(&fields[1..])?)?),
+            ("take", None) => answers::tuple(&space.take(&template(fields[0])?)?),
+            ("take", Some(limit)) => answers::tuple(&space.take_within(&template(fields[0])?, limit)?),
+            ("read", None) => answers::tuple(&space.read(&template(fields[0])?)?),
+            ("read", Some(limit)) => answers::tuple(&space.read_within(&template(fields[0])?, limit)?),
+            ("take_if", _) => answers::perhaps_tuple(space.take_if(&template(fields[0])?)?),
+            ("read_if", _) => answers::perhaps_tuple(space.read_if(&template(fields[0])?)?),
+            ("replace", None) => {
+                answers::tuple(&space.replace(&template(fields[0])?, &tuples(&fields[1..])?)?)
+            }
             ("replace", Some(limit)) => {
-                said_tuple(&space.replace_within(&template(fields[0])?, &tuples(&fields[1..])?, limit)?)
+                answers::tuple(&space.replace_within(&template(fields[0])?, &tuples(&fields[1..])?, limit)?)
             }
-            ("replace_if", _) => perhaps(space.replace_if(&template(fields[0])?, &tuples(&fields[1..])?)?),
-            ("select", None) => said_selected(space.select(&templates(fields)?)?),
-            ("select", Some(limit)) => said_selected(space.select_within(&templates(fields)?, limit)?),
-            ("select_read", None) => said_selected(space.select_read(&templates(fields)?)?),
+            ("replace_if", _) => {
+                answers::perhaps_tuple(space.replace_if(&template(fields[0])?, &tuples(&fields[1..])?)?)
+            }
+            ("select", None) => answers::selected(space.select(&templates(fields)?)?),
+            ("select", Some(limit)) => answers::selected(space.select_within(&templates(fields)?, limit)?),
+            ("select_read", None) => answers::selected(space.select_read(&templates(fields)?)?),
             ("select_read", Some(limit)) => {
-                said_selected(space.select_read_within(&templates(fields)?, limit)?)
+                answers::selected(space.select_read_within(&templates(fields)?, limit)?)
             }
-            ("select_if", _) => perhaps_selected(space.select_if(&templates(fields)?)?),
-            ("select_read_if", _) => perhaps_selected(space.select_read_if(&templates(fields)?)?),
+            ("select_if", _) => answers::perhaps_selected(space.select_if(&templates(fields)?)?),
+            ("select_read_if", _) => answers::perhaps_selected(space.select_read_if(&templates(fields)?)?),
+            ("select_lease", _) => {
+                let (which, lease) = space.select_lease(&templates(fields)?, limit)?;
+                self.keep_selected(step, which, lease)
+            }
             ("lease", _) => self.keep(step, space.lease(&template(fields[0])?, limit)?),
             ("count", _) => format!("count {}", space.count(&template(fields[0])?)?),
             ("list", _) => {
                 let wanted = fields.first().map(|fields| template(fields)).transpose()?;
-                let rows = space.list(wanted.as_ref()).collect::<Result<Vec<_>, _>>()?;
-                said_rows(&Rows::Tuples(rows))
+                answers::listed(&space.list(wanted.as_ref()).collect::<Result<Vec<_>, _>>()?)
             }
-            ("collect_all", _) => said_all(&space.collect(&template(fields[0])?)?),
-            ("copy_collect", _) => said_all(&space.copy_collect(&template(fields[0])?)?),
+            ("collect_all", _) => answers::collected(&space.collect(&template(fields[0])?)?),
+            ("copy_collect", _) => answers::collected(&space.copy_collect(&template(fields[0])?)?),
+            ("take_up_to", _) => {
+                answers::collected(&space.take_up_to(number(fields[0])?, &template(fields[1])?)?)
+            }
             ("collect_into", _) => {
                 let (other, wanted) = self.other_space(client, fields)?;
                 format!("count {}", space.collect_into(&other, &wanted)?)
@@ -288,13 +302,9 @@ impl Clients {
                 let (other, wanted) = self.other_space(client, fields)?;
                 format!("count {}", space.copy_collect_into(&other, &wanted)?)
             }
-            ("status", _) => said_status(&space.status()?),
+            ("status", _) => answers::status(&space.status()?),
             ("declare_key", _) => {
-                let said = tuples(&fields[..1])?;
-                let [Value::I64(field)] = said[0].values() else {
-                    return Err(Refusal::Cannot("the first tuple is the number of a field".to_owned()));
-                };
-                space.declare_key(&template(fields[1])?, usize::try_from(*field).unwrap_or(usize::MAX))?;
+                space.declare_key(&template(fields[1])?, number(fields[0])?)?;
                 "done".to_owned()
             }
             (other, _) => return Err(Refusal::Cannot(format!("{other}: there is no such operation"))),
@@ -325,6 +335,7 @@ impl Clients {
                     }
                     "select" => Begun::Operation(begin.select(&templates(fields)?)?),
                     "select_read" => Begun::Operation(begin.select_read(&templates(fields)?)?),
+                    "select_lease" => Begun::Lease(begin.select_lease(&templates(fields)?)?, space.clone()),
                     other => return Err(Refusal::Cannot(format!("{other}: it does not wait"))),
                 }
             }
@@ -347,14 +358,16 @@ impl Clients {
         Ok(match begun {
             Begun::Operation(pending) => match pending.finish()? {
                 Outcome::Done => "done".to_owned(),
-                Outcome::Tuple(tuple, _) => said_tuple(&tuple),
-                Outcome::Selected(which, tuple, _) => said_selected((which, tuple)),
+                Outcome::Tuple(tuple, _) => answers::tuple(&tuple),
+                Outcome::Selected(which, tuple, _) => answers::selected((which, tuple)),
                 other => format!("error Malformed {other:?}"),
             },
-            Begun::Lease(pending, space) => {
-                let lease = space.leased(pending.finish()?)?;
-                self.keep(step, lease)
-            }
+            Begun::Lease(pending, space) => match pending.finish()? {
+                Outcome::Selected(which, tuple, granted) => {
+                    self.keep_selected(step, which, space.leased(Outcome::Tuple(tuple, granted))?)
+                }
+                found => self.keep(step, space.leased(found)?),
+            },
             Begun::Acknowledgement(acknowledgement) => {
                 acknowledgement.finish()?;
                 "done".to_owned()
@@ -378,8 +391,13 @@ impl Clients {
     }
 
     fn keep(&mut self, step: &str, lease: Lease) -> String {
-        let said =
-            format!("leased {} {}", lease.attempt(), rust_fields::fields(lease.tuple().values()).to_token());
+        let said = answers::leased(&lease);
+        self.leases.insert(step.to_owned(), lease);
+        said
+    }
+
+    fn keep_selected(&mut self, step: &str, which: usize, lease: Lease) -> String {
+        let said = answers::selected_lease(which, &lease);
         self.leases.insert(step.to_owned(), lease);
         said
     }
@@ -422,6 +440,14 @@ fn tuples(tokens: &[&str]) -> Result<Vec<Tuple>, Refusal> {
         .collect()
 }
 
+/// The number that a tuple is.
+fn number(token: &str) -> Result<usize, Refusal> {
+    match tuples(&[token])?[0].values() {
+        [Value::I64(number)] => Ok(usize::try_from(*number).unwrap_or(usize::MAX)),
+        _ => Err(Refusal::Cannot("the first tuple is a number".to_owned())),
+    }
+}
+
 /// The fields of a tuple that has texts alone.
 fn texts(token: &str) -> Result<Vec<String>, Refusal> {
     let tuple = tuples(&[token])?.remove(0);
@@ -441,46 +467,6 @@ fn templates(tokens: &[&str]) -> Result<Vec<Template>, Refusal> {
     tokens.iter().map(|token| template(token)).collect()
 }
 
-fn said_selected((which, tuple): (usize, Tuple)) -> String {
-    format!("selected {which} {}", rust_fields::fields(tuple.values()).to_token())
-}
-
-fn perhaps_selected(found: Option<(usize, Tuple)>) -> String {
-    found.map_or("nothing".to_owned(), said_selected)
-}
-
 fn cannot(CannotSay(text): CannotSay) -> Refusal {
     Refusal::Cannot(text)
-}
-
-fn said_tuple(tuple: &Tuple) -> String {
-    format!("tuple {}", rust_fields::fields(tuple.values()).to_token())
-}
-
-fn said_rows(rows: &Rows) -> String {
-    let Rows::Tuples(rows) = rows else { return "error Malformed".to_owned() };
-    let row = |row: &quintet::ListedTuple| {
-        let leased = if row.lease.is_some() { "!" } else { "" };
-        format!(" {leased}{}", rust_fields::shown(&row.fields).to_token())
-    };
-    format!("rows{}", rows.iter().map(row).collect::<String>())
-}
-
-fn said_all(tuples: &[Tuple]) -> String {
-    let row = |tuple: &Tuple| format!(" {}", rust_fields::fields(tuple.values()).to_token());
-    format!("rows{}", tuples.iter().map(row).collect::<String>())
-}
-
-fn said_status(state: &State) -> String {
-    format!(
-        "status tuples={} hidden={} waiters={} leases={} parked={} redone={} dead_letters={} signatures={}",
-        state.tuples,
-        state.hidden,
-        state.waiters,
-        state.leases,
-        state.parked,
-        state.redone,
-        state.dead_letters,
-        state.signatures
-    )
 }

@@ -219,6 +219,10 @@ impl Space {
                 return Some(place);
             }
             rows.look();
+            // What several managers do is told by one of them.
+            if waiter.part.as_deref().is_some_and(|part| !part.is_listed()) {
+                continue;
+            }
             let template = waiter.template();
             let hidden =
                 self.stores.find(template.signature()).map_or(0, |store| self.stores[store].hidden());

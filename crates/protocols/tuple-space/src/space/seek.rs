@@ -45,6 +45,11 @@ impl Seeking {
         !self.others.is_empty()
     }
 
+    /// Whether the request is listed with this part: it has the template that the request has first, as it is listed where one manager does all.
+    pub(super) fn is_listed(&self) -> bool {
+        self.is_here && self.which(0).is_none_or(|first| first == 0)
+    }
+
     /// The number of one of its templates among those of the select.
     pub(super) fn which(&self, template: usize) -> Option<u8> {
         self.which.get(template).copied()

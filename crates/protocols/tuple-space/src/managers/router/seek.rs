@@ -57,7 +57,7 @@ impl Router {
             return Target::One(home, None);
         }
         let part = |(manager, tuples): (u8, Vec<PutTuple<'_>>)| {
-            // All have the template: it is what they say of themselves in listings.
+            // All have the template, as a replacement has one; it is listed where what matches is.
             let parts: Vec<_> =
                 core::iter::once(template_part(&replace.template, &replace.bulk)).chain(tuples).collect();
             let seek = SeekBody::new((FurtherOperation::Replace, None), manager == home, &[], &parts)?;

@@ -1,7 +1,11 @@
 //! Selects, replacements and collections, at managers that have what they are about and at others.
 
+use super::network::Network;
 use super::rules::{network, out, spread};
-use crate::{Answer, Request, Template, Wait, template, tuple};
+use crate::{
+    Answer, Cursor, Operation, Page, PageSize, Request, Rows, Subject, Template, Wait, WaitingRequest,
+    template, tuple,
+};
 use quintet_contract::{Random, Span};
 use quintet_errors::Code;
 
@@ -219,4 +223,50 @@ fn a_page_that_was_taken_is_undone_where_it_was_taken() {
         network.settle(&mut Random::new(1, 1));
         assert_eq!(network.call(0, &Request::Count { template: &template }), Some(Answer::Count(6)));
     }
+}
+
+/// Who waits, at all managers: what for.
+fn listed(network: &mut Network) -> Vec<(Operation, String)> {
+    let (mut listed, mut from) = (Vec::new(), Some(Cursor::default()));
+    while let Some(at) = from {
+        let list =
+            Request::List { subject: Subject::Waiting, from: at, size: PageSize::default(), template: None };
+        let Some(Answer::Page(Page { rows: Rows::Waiting(rows), next })) = network.call(0, &list) else {
+            panic!("a page")
+        };
+        let wanted = |row: &WaitingRequest| {
+            let fields = row.template.as_deref().unwrap_or_default().iter().map(ToString::to_string);
+            (row.operation, fields.collect::<Vec<_>>().join(", "))
+        };
+        listed.extend(rows.iter().map(wanted));
+        from = next;
+    }
+    listed
+}
+
+#[test]
+fn what_waits_at_several_managers_is_listed_once_as_one_manager_lists_it() {
+    let mut network = network(2);
+    let named = ["\"a\", ?i64", "?i64", "?f64"];
+    for (first, named) in named.into_iter().enumerate() {
+        let mut templates = alternatives();
+        templates.rotate_left(first);
+        let token = network.ask(1, &select(&templates, Wait::Forever));
+        network.settle(&mut Random::new(1, 1));
+        assert_eq!(listed(&mut network), [(Operation::Take, named.to_owned())]);
+        network.send(1, token, &Request::Cancel);
+        network.settle(&mut Random::new(1, 1));
+        network.take_answer(1, token).expect("it is cancelled");
+        let tuples = [tuple!["a", 1i64], tuple![1i64], tuple![1f64]];
+        let replace =
+            Request::Replace { wait: Wait::Forever, template: &templates[0], tuples: &tuples, expiries: &[] };
+        let token = network.ask(1, &replace);
+        network.settle(&mut Random::new(1, 1));
+        assert_eq!(listed(&mut network), [(Operation::Take, named.to_owned())]);
+        network.send(1, token, &Request::Cancel);
+        network.settle(&mut Random::new(1, 1));
+        network.take_answer(1, token).expect("it is cancelled");
+    }
+    assert_eq!(listed(&mut network), []);
+    assert!(network.measured("quintet_router_asked_of_several") > 5, "they are at several");
 }

@@ -35,22 +35,28 @@ SETTINGS = {
 }
 
 REDONE = re.compile(r"task (\d+) was held by worker (\d+) (when it was killed|and lost); redone by worker (\d+)")
+# Cut off between taking a task and saying so: nobody knows which worker it was.
+UNSAID = re.compile(r"task (\d+) was taken by a worker that was lost before it could say so.*; redone by worker \d+")
+# What the killed worker held has come back long before: its connection has ended.
+NOTICED = re.compile(rf"quintet: {LOST} is (silent|lost)")
 
 
-def run_job(bed: Bed, python: str) -> tuple[str, list[re.Match[str]]]:
-    """Runs the search, and loses a machine as soon as a worker was killed. What was lost, and what was done again."""
+def run_job(bed: Bed, python: str) -> tuple[str, list[re.Match[str]], list[str]]:
+    """Runs the search, and loses a machine as soon as a worker was killed. What was lost, what was done again, and what of the machine without a word."""
     settings = [word for name, value in SETTINGS.items() for word in ("--set", f"{name}={value}")]
     words = ["run", "--hosts", ",".join(MACHINES), "-n", str(WORKERS), "--kill-one", *settings, "--python", python]
     command = bed.command(MACHINES[0], bed.quintet, *words, str(SCRIPT))
     job = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     timer = threading.Timer(LIMIT_S, job.kill)
     timer.start()
-    lost, redone = "", []
+    lost, redone, unsaid, is_noticed = "", [], [], False
     try:
         assert job.stdout is not None
         for line in job.stdout:
             print(line, end="", flush=True)
             redone.extend(REDONE.finditer(line))
+            is_noticed = is_noticed or NOTICED.search(line) is not None
+            unsaid.extend(found[1] for found in UNSAID.finditer(line) if is_noticed)
             if not lost and re.search(r"worker \d+ ended with signal 9", line):
                 # By then it is known of its workers, too, what they hold.
                 time.sleep(LATER_S)
@@ -63,21 +69,21 @@ def run_job(bed: Bed, python: str) -> tuple[str, list[re.Match[str]]]:
             job.kill()
     if status != 0:
         raise Failed(f"exit status {status}")
-    return lost, redone
+    return lost, redone, unsaid
 
 
-def judge(lost: str, redone: list[re.Match[str]]) -> str:
+def judge(lost: str, redone: list[re.Match[str]], unsaid: list[str]) -> str:
     """What was lost and done again, in words. Raises Failed if less was than must be."""
     of_the_killed = [found for found in redone if found[3] == "when it was killed"]
     # Workers are placed one after the other.
     elsewhere = {str(rank) for rank in range(WORKERS) if MACHINES[rank % len(MACHINES)] == LOST}
-    of_the_machine = [found for found in redone if found[2] in elsewhere and found[3] == "and lost"]
+    of_the_machine = [found[1] for found in redone if found[2] in elsewhere and found[3] == "and lost"] + unsaid
     if not lost or not of_the_killed:
         raise Failed("no task of a killed worker was done again")
     if not of_the_machine:
         raise Failed(f"no task of the workers on machine {LOST} was done again")
     killed = of_the_killed[0]
-    tasks = ", ".join(found[1] for found in of_the_machine)
+    tasks = ", ".join(of_the_machine)
     return (
         f"worker {killed[2]} killed, its task {killed[1]} done again by worker {killed[4]}; {lost}, "
         f"its tasks {tasks} done again elsewhere; the scores equal those of the serial run"

@@ -45,14 +45,6 @@ static void append_take(struct churn *churn)
     churn->stored[chosen] = churn->stored[--churn->count];
 }
 
-static void expect(redisContext *client, int type, const char *what)
-{
-    redisReply *reply = NULL;
-    if (redisGetReply(client, (void **)&reply) != REDIS_OK || reply->type != type)
-        fail_redis(client, what);
-    freeReplyObject(reply);
-}
-
 static void fill(struct churn *churn)
 {
     while (churn->count < STORED) {

@@ -30,19 +30,6 @@ struct farm {
     pid_t processes[MOST_WORKERS];
 };
 
-static redisReply *answer(redisContext *connection, int type, const char *what)
-{
-    redisReply *reply = NULL;
-    if (redisGetReply(connection, (void **)&reply) != REDIS_OK || reply->type != type)
-        fail_redis(connection, what);
-    return reply;
-}
-
-static void expect(redisContext *connection, int type, const char *what)
-{
-    freeReplyObject(answer(connection, type, what));
-}
-
 static void put(redisContext *connection, const char *list, const char *value)
 {
     if (redisAppendCommand(connection, "LPUSH %s %s", list, value) != REDIS_OK)

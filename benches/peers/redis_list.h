@@ -21,6 +21,20 @@ __attribute__((noreturn)) static inline void fail_redis(const redisContext *clie
     exit(EXIT_BROKEN);
 }
 
+/* The next answer, which is of this type. It is to be freed. */
+static inline redisReply *answer(redisContext *connection, int type, const char *what)
+{
+    redisReply *reply = NULL;
+    if (redisGetReply(connection, (void **)&reply) != REDIS_OK || reply->type != type)
+        fail_redis(connection, what);
+    return reply;
+}
+
+static inline void expect(redisContext *connection, int type, const char *what)
+{
+    freeReplyObject(answer(connection, type, what));
+}
+
 static inline void queue_push(redisContext *client, const char *key, const char *value, long bytes)
 {
     if (redisAppendCommand(client, "RPUSH %s %b", key, value, (size_t)bytes) != REDIS_OK)

@@ -24,14 +24,6 @@ struct locker {
     uint64_t random;
 };
 
-static redisReply *answer(redisContext *connection, int type, const char *what)
-{
-    redisReply *reply = NULL;
-    if (redisGetReply(connection, (void **)&reply) != REDIS_OK || reply->type != type)
-        fail_redis(connection, what);
-    return reply;
-}
-
 /* Waits until nobody else has it. */
 static void lock(const struct locker *locker, const char *what, long number)
 {

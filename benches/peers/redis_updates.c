@@ -33,19 +33,6 @@ static void append(redisContext *connection, const char *command, const char *ke
         fail_redis(connection, command);
 }
 
-static redisReply *answer(redisContext *connection, int type, const char *what)
-{
-    redisReply *reply = NULL;
-    if (redisGetReply(connection, (void **)&reply) != REDIS_OK || reply->type != type)
-        fail_redis(connection, what);
-    return reply;
-}
-
-static void expect(redisContext *connection, int type, const char *what)
-{
-    freeReplyObject(answer(connection, type, what));
-}
-
 /* Two round trips: the value with a watch on it, and the transaction. Whether nobody was quicker. */
 static bool try_update(const struct updater *client)
 {

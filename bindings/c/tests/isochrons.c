@@ -1,7 +1,6 @@
 /* Isochrons of two members, each a thread: messages, variables, what is refused, who is held up, and a forked child. */
-#include "check.h"
+#include "threads.h"
 
-#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -170,9 +169,7 @@ int main(void) {
     quintet_lab *lab;
     OK(quintet_lab_embedded(&lab));
     struct member members[MEMBERS] = {{.lab = lab, .number = 0}, {.lab = lab, .number = 1}};
-    pthread_t threads[MEMBERS];
-    for (int member = 0; member < MEMBERS; member++) CHECK(pthread_create(&threads[member], NULL, take_part, &members[member]) == 0);
-    for (int member = 0; member < MEMBERS; member++) CHECK(pthread_join(threads[member], NULL) == 0);
+    in_threads(take_part, members, sizeof *members, MEMBERS);
     CHECK(strcmp(members[0].heard, members[1].heard) == 0 && strlen(members[0].heard) == MEMBERS * 2);
     quintet_lab_free(lab);
     return 0;

@@ -1,7 +1,6 @@
 /* What a program may say of its isonet and ask of it: updates, plain messages, copies at some, places, views, and programs that end, that take nothing, or that do not end what they have begun. */
-#include "check.h"
+#include "threads.h"
 
-#include <pthread.h>
 #include <unistd.h>
 
 #define MEMBERS 2
@@ -319,10 +318,8 @@ int main(void) {
     quintet_lab *lab;
     OK(quintet_lab_embedded(&lab));
     struct member members[MEMBERS] = {{.lab = lab, .number = 0}, {.lab = lab, .number = 1}};
-    pthread_t threads[MEMBERS];
     CHECK(pthread_barrier_init(&all_are_here, NULL, MEMBERS) == 0);
-    for (int member = 0; member < MEMBERS; member++) CHECK(pthread_create(&threads[member], NULL, take_part, &members[member]) == 0);
-    for (int member = 0; member < MEMBERS; member++) CHECK(pthread_join(threads[member], NULL) == 0);
+    in_threads(take_part, members, sizeof *members, MEMBERS);
     pthread_barrier_destroy(&all_are_here);
     quintet_lab_free(lab);
     return 0;

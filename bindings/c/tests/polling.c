@@ -1,8 +1,7 @@
 /* A program whose event loop polls its isonet, and never waits in it: what comes, what has no room, who does not keep up, and the end. */
-#include "check.h"
+#include "threads.h"
 
 #include <poll.h>
-#include <pthread.h>
 #include <unistd.h>
 
 #define MEMBERS 2
@@ -124,10 +123,8 @@ int main(void) {
     quintet_lab *lab;
     OK(quintet_lab_embedded(&lab));
     struct member members[MEMBERS] = {{.lab = lab, .number = 0}, {.lab = lab, .number = 1}};
-    pthread_t threads[MEMBERS];
     CHECK(pthread_barrier_init(&all_are_here, NULL, MEMBERS) == 0);
-    for (int member = 0; member < MEMBERS; member++) CHECK(pthread_create(&threads[member], NULL, take_part, &members[member]) == 0);
-    for (int member = 0; member < MEMBERS; member++) CHECK(pthread_join(threads[member], NULL) == 0);
+    in_threads(take_part, members, sizeof *members, MEMBERS);
     pthread_barrier_destroy(&all_are_here);
     quintet_lab_free(lab);
     return 0;

@@ -1,7 +1,6 @@
 /* What members have done is checked by the witnesses that they keep, as bytes; also what was changed in them is found. */
-#include "check.h"
+#include "threads.h"
 
-#include <pthread.h>
 
 #define MEMBERS 2
 #define NOTE 7
@@ -86,14 +85,10 @@ static void check_all(quintet_buffer *first, quintet_buffer *second) {
 
 int main(void) {
     quintet_lab *lab;
-    pthread_t threads[MEMBERS];
     struct member members[MEMBERS];
     OK(quintet_lab_embedded(&lab));
-    for (uint16_t member = 0; member < MEMBERS; member++) {
-        members[member] = (struct member){lab, member, NULL};
-        CHECK(pthread_create(&threads[member], NULL, take_part, &members[member]) == 0);
-    }
-    for (int member = 0; member < MEMBERS; member++) CHECK(pthread_join(threads[member], NULL) == 0);
+    for (uint16_t member = 0; member < MEMBERS; member++) members[member] = (struct member){lab, member, NULL};
+    in_threads(take_part, members, sizeof *members, MEMBERS);
     check_all(members[0].witness, members[1].witness);
     for (int member = 0; member < MEMBERS; member++) quintet_buffer_free(members[member].witness);
     quintet_lab_free(lab);

@@ -2,25 +2,18 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
+mod together;
+
 use quintet::isotach::Counters;
 use quintet::{Code, Isonet, Lab, Variable};
 use std::sync::{Arc, Mutex, OnceLock};
-use std::thread;
 use std::time::Duration;
+use together::of_both;
 
 const LONG: Duration = Duration::from_secs(60);
 const X: Variable = Variable(1);
 /// Member 0 has the only copy.
 const Y: Variable = Variable(2);
-
-/// What becomes of something that two members do at once.
-fn of_both<T: Send>(does: impl Fn(u16) -> T + Sync) -> [T; 2] {
-    let does = &does;
-    thread::scope(|scope| {
-        let both = [0, 1].map(|member| scope.spawn(move || does(member)));
-        both.map(|one| one.join().unwrap())
-    })
-}
 
 #[test]
 fn a_member_counts_what_it_does_also_for_who_asks_behind_the_end() {

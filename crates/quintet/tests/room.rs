@@ -2,21 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
+mod together;
+
 use quintet::{Code, Lab};
 use std::sync::{Arc, Mutex, mpsc};
-use std::thread;
 use std::time::Duration;
+use together::of_both;
 
 const LONG: Duration = Duration::from_secs(60);
-
-/// What becomes of something that two members do at once.
-fn of_both<T: Send>(does: impl Fn(u16) -> T + Sync) -> [T; 2] {
-    let does = &does;
-    thread::scope(|scope| {
-        let both = [0, 1].map(|member| scope.spawn(move || does(member)));
-        both.map(|one| one.join().unwrap())
-    })
-}
 
 /// Member 1 stands still in a handler: what is one too many is refused at once, is what it was before, and goes once there is room.
 #[test]

@@ -62,3 +62,17 @@ fn object(note: &[u8]) -> Vec<u8> {
     }
     bytes
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quintet_clinda::Object;
+
+    #[test]
+    fn objects_have_a_note() {
+        for seed in objects() {
+            let found = Object::read(&seed.bytes).expect("it is whole");
+            assert_eq!(found.notes.len(), 1, "{}", seed.name);
+        }
+    }
+}

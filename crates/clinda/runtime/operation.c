@@ -226,8 +226,7 @@ static quintet_status replace(const clinda_tuple *wanted, size_t count, const qu
         status = quintet_space_replace(clinda_space(), wanted->fields, puts, count, clinda_patience_ms(), fields);
     if (status != QUINTET_TIMED_OUT)
         return status;
-    status =
-        quintet_space_begin_replace(clinda_space(), wanted->fields, puts, count, QUINTET_FOREVER, &pending);
+    status = quintet_space_begin_replace(clinda_space(), wanted->fields, puts, count, QUINTET_FOREVER, &pending);
     if (status != QUINTET_OK)
         return status;
     await(wanted->place, wanted->fields, pending, clinda_is_eval ? clinda_patience_ms() : 0);

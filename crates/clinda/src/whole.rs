@@ -38,7 +38,7 @@ impl Whole {
         diagnostics
     }
 
-    /// The C in which all of it tells the run-time what that is to know before `real_main`.
+    /// The C in which all of it tells the space its keys, before the first operation.
     #[must_use]
     pub fn emit(&self) -> String {
         emit::keys(&keys(self))

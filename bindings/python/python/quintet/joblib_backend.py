@@ -20,8 +20,8 @@ from quintet.connecting import is_named
 from quintet.cores import usable_cores
 from quintet.errors import TimedOut
 from quintet.executor import AHEAD_TASKS, Executor
-from quintet.worker_threads import EMBEDDED_WORKERS
 from quintet.pool import Future
+from quintet.worker_threads import EMBEDDED_WORKERS
 
 BEGUN_WITHIN_S = 2.0
 """How long the first worker of a space has to announce itself."""

@@ -82,8 +82,8 @@ pub trait Sender: Send {
     /// never waits: where the system takes nothing just then, the peer sees a cut. Nothing can be sent afterwards.
     fn close_within(&mut self, _limit: Duration) {}
 
-    /// Bytes a second that the network was seen to carry when it last held this end up. None: it never did, or there is none.
-    fn delivery_rate(&self) -> Option<u64> {
+    /// Bytes a second that the network was seen to carry of long bulk. None: it took too little time to be seen, or was not seen of late, or there is none.
+    fn delivery_rate(&mut self) -> Option<u64> {
         None
     }
 

@@ -99,7 +99,7 @@ impl Sender for ImpairedSender {
         self.below.refuse();
     }
 
-    fn delivery_rate(&self) -> Option<u64> {
+    fn delivery_rate(&mut self) -> Option<u64> {
         self.below.delivery_rate()
     }
 

@@ -117,7 +117,7 @@ impl Sender for RenamedSender {
         self.below.close_within(limit);
     }
 
-    fn delivery_rate(&self) -> Option<u64> {
+    fn delivery_rate(&mut self) -> Option<u64> {
         self.below.delivery_rate()
     }
 

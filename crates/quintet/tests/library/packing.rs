@@ -27,16 +27,6 @@ fn row(first: f64) -> Array {
     Array::from_elements(&[COUNT as u64], &numbers).unwrap()
 }
 
-/// Bytes of which no codec makes less.
-fn noise(bytes: usize) -> Vec<u8> {
-    let mut state = 1u64;
-    let mut next = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 56) as u8
-    };
-    (0..bytes).map(|_| next()).collect()
-}
-
 fn stored(lab: &Lab) -> u64 {
     lab.space().status().unwrap().bytes
 }
@@ -97,15 +87,9 @@ fn a_network_that_holds_things_up_has_the_next_ones_packed() {
     let (near, far) = (connected(&address, Packing::Auto), connected(&slow, Packing::Auto));
     near.space().out(tuple!["row", row(1.0)]).unwrap();
     far.space().out(tuple!["row", row(2.0)]).unwrap();
-    assert!(stored(&near) > 2 * BYTES, "nothing is known of either network");
-    // What the system has seen last may be a burst, after which the next one goes as it is.
-    let is_packed = (3..8).any(|number| {
-        // Longer than what the system takes on its own account.
-        far.space().out(tuple!["noise", noise(8 << 20)]).unwrap();
-        near.space().take(&template!["noise", ?[u8]]).unwrap();
-        let before = stored(&near);
-        far.space().out(tuple!["row", row(f64::from(number))]).unwrap();
-        stored(&near) < before + BYTES / 8
-    });
-    assert!(is_packed);
+    let before = stored(&near);
+    assert!(before > 2 * BYTES, "nothing is known of either network");
+    // The one before took an eighth of a second, though it was awaited and the socket may have taken all of it at once.
+    far.space().out(tuple!["row", row(3.0)]).unwrap();
+    assert!(stored(&near) < before + BYTES / 8);
 }

@@ -1,6 +1,5 @@
 //! What the two halves of one end share, and how an end sleeps.
 
-use super::delivery::delivery_rate;
 use super::layout::SEND_BYTES;
 use super::outgoing::Outgoing;
 use super::reader::BUFFER_BYTES;
@@ -18,7 +17,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::time::Instant;
 
@@ -44,8 +43,6 @@ pub(super) struct Connection {
     room_came: AtomicBool,
     /// This end has flushed frames since its receiver looked.
     pub(super) sent: Sent,
-    /// How fast the network was, in bytes a second, when it last held something up; 0: it never did.
-    delivery_rate: AtomicU64,
     /// Nothing can be sent any more.
     broken: AtomicBool,
     /// Why, where it is more than that the peer left: the receiving half tells it.
@@ -149,7 +146,6 @@ impl Connection {
             epoll,
             outgoing: Mutex::default(),
             unsent: AtomicBool::new(false),
-            delivery_rate: AtomicU64::new(0),
             room_came: AtomicBool::new(false),
             sent: Sent::default(),
             broken: AtomicBool::new(false),
@@ -194,18 +190,6 @@ impl Connection {
     #[inline]
     pub(super) fn has_unsent(&self) -> bool {
         self.unsent.load(Ordering::Relaxed)
-    }
-
-    /// Looks how fast the network is. It is known while something that was sent before is still held up; else what was seen last stays.
-    pub(super) fn look_at_delivery(&self) {
-        if let Some(rate) = delivery_rate(self.socket()) {
-            self.delivery_rate.store(rate, Ordering::Relaxed);
-        }
-    }
-
-    /// How fast the network was when it last held something up.
-    pub(super) fn delivery_rate(&self) -> Option<u64> {
-        Some(self.delivery_rate.load(Ordering::Relaxed)).filter(|rate| *rate > 0)
     }
 
     /// Writes what did not fit, on the way of the receiving half.

@@ -2,6 +2,7 @@
 
 use super::check::{check_in_place, check_more, set_check};
 use super::connection::{Checksums, Connection};
+use super::delivery::Delivery;
 use super::layout::{BULK_LENGTH_BYTES, FRAME_BULK_BYTES, SENDER_LEFT, SENDER_REFUSES};
 use super::outgoing::{Cost, Outgoing, Piece, write, write_pieces};
 use super::tls::sealer::Sealer;
@@ -18,9 +19,6 @@ use rustix::io::Errno;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
-/// Bulk beside which a system call that asks for the network's pace costs nothing.
-const LONG_BULK_BYTES: usize = 64 << 10;
-
 /// Writes one direction of a link.
 pub(super) struct StreamSender {
     connection: Arc<Connection>,
@@ -35,6 +33,7 @@ pub(super) struct StreamSender {
     /// Whether frames carry a checksum.
     is_checked: bool,
     packets: Packets,
+    delivery: Delivery,
     info: LinkInfo,
 }
 
@@ -207,6 +206,7 @@ impl StreamSender {
             sequence: 0,
             is_checked,
             packets: Packets::One,
+            delivery: Delivery::default(),
             info,
         }
     }
@@ -264,6 +264,7 @@ impl StreamSender {
 
     /// Writes the batch; what the socket does not take is outgoing, behind what was before.
     fn hand_over(&mut self) {
+        self.delivery.look(self.connection.socket());
         let mut outgoing = self.connection.outgoing();
         if outgoing.is_empty() {
             let (count, written) = match &mut outgoing.sealer {
@@ -369,9 +370,7 @@ impl Sender for StreamSender {
         }
         let inline_len = BULK_LENGTH_BYTES + body.len();
         self.admit(Cost { frame_bytes: HEADER_BYTES + inline_len, bulk_bytes: bulk.len() })?;
-        if bulk.len() >= LONG_BULK_BYTES {
-            self.connection.look_at_delivery();
-        }
+        self.delivery.begin(bulk.len(), self.connection.socket());
         let (told, room) = self.room(inline_len).split_at_mut(BULK_LENGTH_BYTES);
         let len = u32::try_from(bulk.len()).expect("limits lie below 4 GiB");
         told.copy_from_slice(&len.to_le_bytes());
@@ -428,8 +427,8 @@ impl Sender for StreamSender {
         self.connection.write_all(limit);
     }
 
-    fn delivery_rate(&self) -> Option<u64> {
-        self.connection.delivery_rate()
+    fn delivery_rate(&mut self) -> Option<u64> {
+        self.delivery.rate(self.connection.socket())
     }
 
     fn info(&self) -> LinkInfo {

@@ -14,7 +14,7 @@ const PARTS: usize = 10;
 const TRIPS: usize = 5;
 const PARTS_AT_REST: usize = 100;
 
-/// Who sends meanwhile, to whom, and who of the others exchanges messages with member 0.
+/// Who sends meanwhile, to whom, and who of the others exchanges messages with this process.
 #[derive(Clone, Copy)]
 pub(super) struct Load {
     senders: &'static [u16],
@@ -24,8 +24,10 @@ pub(super) struct Load {
 
 /// Four members send to member 0, as in contention, and one more exchanges messages with it.
 pub(super) const CROWD: Load = Load { senders: &[1, 2, 3, 4], receiver: 0, asked: 5 };
-/// Two members that have nothing to do with the two that are measured.
+/// Two members that have nothing to do with members 0 and 1, which are measured. The token manager is in the process of member 0.
 pub(super) const APART: Load = Load { senders: &[2], receiver: 3, asked: 1 };
+/// The same, where members 4 and 5 are measured, and have nothing to do with the token manager either.
+pub(super) const AWAY: Load = Load { asked: 5, ..APART };
 
 impl Load {
     /// Does `part` again and again while each sender sends so many messages of so many bytes in such a way, or so many times while nobody does; how often, and how long that took.
@@ -45,7 +47,7 @@ impl Load {
         Ok((at_rest, started.elapsed()))
     }
 
-    /// The mean of the round trips of member 0 and the one that is asked meanwhile, in nanoseconds.
+    /// The mean of the round trips of this member and the one that is asked meanwhile, in nanoseconds.
     ///
     /// # Errors
     /// A member is gone.
@@ -61,7 +63,7 @@ impl Load {
         Ok(took.as_nanos() as f64 / (parts * TRIPS) as f64)
     }
 
-    /// Plain messages of member 0 to the one that is asked meanwhile, in bytes a second.
+    /// Plain messages of this member to the one that is asked meanwhile, in bytes a second.
     ///
     /// # Errors
     /// A member is gone.

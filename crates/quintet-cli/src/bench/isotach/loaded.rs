@@ -1,12 +1,13 @@
 //! What others that send cost a pair of members: round trips while four send to one of the two, or two others to each other, and plain messages beside the tokens of isochrons.
-//! Where the others send plain messages in place of isochrons no token passes, and what is lost is the processors' that all share.
+//! Beside tokens the pair has a processor and the others have another, as hosts have their own: what the pair loses, tokens take. Where the others send plain
+//! messages in place of isochrons no token passes.
 
 use super::super::case::{Better, Case, Prepare, Round, Unit};
 use super::super::link::Over;
-use super::load::{APART, CROWD, Load, MEMBERS};
+use super::load::{APART, AWAY, CROWD, Load, MEMBERS};
 use super::net::Net;
 use super::task::Way;
-use super::{PLAIN, case};
+use super::{PLAIN, WAITING, case};
 use quintet::Error;
 
 /// Messages of each of those who send meanwhile.
@@ -18,6 +19,7 @@ const TIME_GOAL: f64 = 1.05;
 
 const TIME: (Unit, Better) = (Unit::Nanoseconds, Better::Lower);
 const RATE: (Unit, Better) = (Unit::BytesPerSecond, Better::Higher);
+const PLACEMENT: &str = "the two on one processor, all others on another";
 const OF_PLAIN: &str = "others send plain messages";
 const AT_REST: &str = "others at rest";
 
@@ -34,21 +36,21 @@ macro_rules! round_trips {
 
 /// Plain messages while others send isochrons, plain messages, and nothing.
 macro_rules! beside_tokens {
-    ($trips:literal, $stream:literal, $bytes:expr) => {
+    ($trips:literal, $stream:literal, $pair:ident, $bytes:expr) => {
         [
             (
                 $trips,
                 (TIME, TIME_GOAL),
-                || round_trips(APART, (Way::Plain, Some(ISOCHRONS)), $bytes),
-                || round_trips(APART, (Way::Plain, Some(Way::Plain)), $bytes),
-                || round_trips(APART, (Way::Plain, None), $bytes),
+                || $pair.round_trips(Some(ISOCHRONS), $bytes),
+                || $pair.round_trips(Some(Way::Plain), $bytes),
+                || $pair.round_trips(None, $bytes),
             ),
             (
                 $stream,
                 (RATE, RATE_GOAL),
-                || streams(Some(ISOCHRONS), $bytes),
-                || streams(Some(Way::Plain), $bytes),
-                || streams(None, $bytes),
+                || $pair.streams(Some(ISOCHRONS), $bytes),
+                || $pair.streams(Some(Way::Plain), $bytes),
+                || $pair.streams(None, $bytes),
             ),
         ]
     };
@@ -62,12 +64,29 @@ pub(super) fn cases() -> Vec<Case> {
         round_trips!("isochron-rtt-1k-beside-stream-shm", APART, 1 << 10),
     ];
     let among = among.map(|(name, isochrons, plain)| case(name, TIME, isochrons, (PLAIN, plain)));
-    let beside: [[(_, _, Prepare, Prepare, Prepare); 2]; 2] = [
-        beside_tokens!("plain-rtt-64-beside-isochrons-shm", "plain-stream-64-beside-isochrons-shm", 64),
-        beside_tokens!("plain-rtt-1k-beside-isochrons-shm", "plain-stream-1k-beside-isochrons-shm", 1 << 10),
+    let beside: [[(_, _, Prepare, Prepare, Prepare); 2]; 3] = [
+        beside_tokens!(
+            "plain-rtt-64-beside-isochrons-shm",
+            "plain-stream-64-beside-isochrons-shm",
+            OTHERS,
+            64
+        ),
+        beside_tokens!(
+            "plain-rtt-1k-beside-isochrons-shm",
+            "plain-stream-1k-beside-isochrons-shm",
+            OTHERS,
+            1 << 10
+        ),
+        beside_tokens!(
+            "plain-rtt-64-manager-beside-isochrons-shm",
+            "plain-stream-64-manager-beside-isochrons-shm",
+            MANAGER,
+            64
+        ),
     ];
     let beside_both = |(name, (what, goal), isochrons, plain, rest)| {
-        [(OF_PLAIN, plain), (AT_REST, rest)].map(|others| case(name, what, isochrons, others).goal(goal))
+        [(OF_PLAIN, plain), (AT_REST, rest)]
+            .map(|others| case(name, what, isochrons, others).goal(goal).under(WAITING, PLACEMENT))
     };
     among.into_iter().chain(beside.into_iter().flatten().flat_map(beside_both)).collect()
 }
@@ -79,9 +98,29 @@ fn round_trips(load: Load, ways: (Way, Option<Way>), bytes: usize) -> Result<Rou
     Ok(net.rounds(move |net| load.round_trip(net, ways, bytes, COUNT)))
 }
 
-/// Likewise.
-fn streams(of_others: Option<Way>, bytes: usize) -> Result<Round, Error> {
-    let net = Net::start(Over::Shm, MEMBERS)?;
-    APART.plain_stream(&net, of_others, bytes, COUNT / 10)?;
-    Ok(net.rounds(move |net| APART.plain_stream(net, of_others, bytes, COUNT)))
+/// Two members on a processor of their own, of which this process is the first.
+struct Pair {
+    me: u16,
+    load: Load,
+}
+
+/// One of them has the token manager beside it.
+const MANAGER: Pair = Pair { me: 0, load: APART };
+const OTHERS: Pair = Pair { me: 4, load: AWAY };
+
+impl Pair {
+    /// Plain round trips of members that have made some before.
+    fn round_trips(&'static self, of_others: Option<Way>, bytes: usize) -> Result<Round, Error> {
+        let net = Net::start_pair_apart(Over::Shm, self.me, MEMBERS)?;
+        let ways = (Way::Plain, of_others);
+        self.load.round_trip(&net, ways, bytes, COUNT / 10)?;
+        Ok(net.rounds(move |net| self.load.round_trip(net, ways, bytes, COUNT)))
+    }
+
+    /// Likewise.
+    fn streams(&'static self, of_others: Option<Way>, bytes: usize) -> Result<Round, Error> {
+        let net = Net::start_pair_apart(Over::Shm, self.me, MEMBERS)?;
+        self.load.plain_stream(&net, of_others, bytes, COUNT / 10)?;
+        Ok(net.rounds(move |net| self.load.plain_stream(net, of_others, bytes, COUNT)))
+    }
 }

@@ -7,6 +7,7 @@ use super::member::{self, Member, Waits};
 use super::task::Task;
 use crate::companion::Companion;
 use crate::connection::refused;
+use crate::pinning::{Pin, allowed};
 use quintet::{Error, LinkAddress};
 use rustix::process::Signal;
 use std::collections::BTreeMap;
@@ -19,8 +20,19 @@ pub(super) struct Net {
     /// Ended when dropped.
     others: BTreeMap<u16, Companion>,
     space: Served,
+    /// The processor of this process, if members are placed.
+    here: Option<usize>,
     /// Removed when dropped.
     _folder: TempDir,
+}
+
+/// Where members run.
+#[derive(Clone, Copy)]
+enum Placed {
+    /// On whichever processors the system gives them.
+    Anywhere,
+    /// This process and the next member on one processor, all others on the next one, if there are two.
+    PairApart,
 }
 
 impl Net {
@@ -37,7 +49,15 @@ impl Net {
     /// # Errors
     /// The system refused, or a member did not come.
     pub(super) fn start_as(over: Over, me: u16, members: u16) -> Result<Net, Error> {
-        Self::begin(over, (me, members), Waits::Adaptively)
+        Self::begin(over, (me, members), Waits::Adaptively, Placed::Anywhere)
+    }
+
+    /// The same, this process and the next member being on one processor, and all others on another.
+    ///
+    /// # Errors
+    /// The system refused, or a member did not come.
+    pub(super) fn start_pair_apart(over: Over, me: u16, members: u16) -> Result<Net, Error> {
+        Self::begin(over, (me, members), Waits::Adaptively, Placed::PairApart)
     }
 
     /// The same, each of which waits in such a way.
@@ -45,10 +65,10 @@ impl Net {
     /// # Errors
     /// The system refused, or a member did not come.
     pub(super) fn start_waiting(over: Over, members: u16, waits: Waits) -> Result<Net, Error> {
-        Self::begin(over, (0, members), waits)
+        Self::begin(over, (0, members), waits, Placed::Anywhere)
     }
 
-    fn begin(over: Over, (me, members): (u16, u16), waits: Waits) -> Result<Net, Error> {
+    fn begin(over: Over, (me, members): (u16, u16), waits: Waits, placed: Placed) -> Result<Net, Error> {
         let folder =
             tempfile::Builder::new().prefix("quintet-").tempdir().map_err(refused("make a folder"))?;
         let space = Served::start()?;
@@ -58,11 +78,15 @@ impl Net {
             .map_err(refused("make a folder"))?;
         let start = |other| {
             let arguments = member::arguments(space.address(), (other, members), &place(other), waits);
+            // A child stays where its parent was when it was started.
+            let _there = pinned(placed.processor(usize::from(other != me + 1))?)?;
             Ok((other, Companion::start(arguments)?))
         };
         let others = (0..members).filter(|other| *other != me).map(start).collect::<Result<_, Error>>()?;
+        let here = placed.processor(0)?;
+        let _here = pinned(here)?;
         let this = Member::join(space.address(), (me, members), place(me), waits)?;
-        Ok(Net { this, others, space, _folder: folder })
+        Ok(Net { this, others, space, here, _folder: folder })
     }
 
     /// Where the space is by which the members have found each other.
@@ -97,6 +121,30 @@ impl Net {
 
     /// Rounds of `round`, which uses this.
     pub(super) fn rounds(self, mut round: impl FnMut(&Net) -> Result<f64, Error> + 'static) -> Round {
-        Box::new(move || round(&self))
+        Box::new(move || {
+            let _here = pinned(self.here)?;
+            round(&self)
+        })
     }
+}
+
+impl Placed {
+    /// One of the processors, if members are placed.
+    ///
+    /// # Errors
+    /// The system refused.
+    fn processor(self, number: usize) -> Result<Option<usize>, Error> {
+        match self {
+            Placed::Anywhere => Ok(None),
+            Placed::PairApart => Ok(allowed()?.get(number).copied()),
+        }
+    }
+}
+
+/// Keeps this thread there, if it is to be somewhere.
+///
+/// # Errors
+/// The system refused.
+fn pinned(processor: Option<usize>) -> Result<Option<Pin>, Error> {
+    processor.map(Pin::to).transpose()
 }

@@ -123,6 +123,10 @@ impl Listed for ClientState {
     fn from_rows(rows: Rows) -> Option<Vec<Self>> {
         if let Rows::Clients(rows) = rows { Some(rows) } else { None }
     }
+
+    fn of_several(space: &Space, size: PageSize) -> Result<Option<Vec<Self>>, Error> {
+        several::clients(space, size).map(Some)
+    }
 }
 
 impl Listed for Partition {

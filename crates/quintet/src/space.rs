@@ -266,6 +266,8 @@ impl Space {
 
     /// The clients that are connected to the space, as [`Space::list`] reads tuples. The callers of this process have no link to an embedded
     /// space, and are not among them.
+    ///
+    /// Where several managers have the space, a client is there once, with the counts of all of them together: a request that waits at several counts at each.
     pub fn clients(&self) -> Listing<ClientState> {
         Listing::new(self.clone(), None)
     }

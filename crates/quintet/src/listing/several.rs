@@ -2,8 +2,10 @@
 
 use super::{Listed, Listing};
 use crate::{Error, Space};
-use quintet_contract::Span;
-use quintet_tuple_space::{HotKey, MAX_TEMPLATE_SHAPES, PageSize, Partition, Signature, TemplateShape};
+use quintet_contract::{Address, Span};
+use quintet_tuple_space::{
+    ClientState, HotKey, MAX_TEMPLATE_SHAPES, PageSize, Partition, Signature, TemplateShape,
+};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -25,6 +27,18 @@ pub(super) fn partitions(space: &Space, size: PageSize) -> Result<Vec<Partition>
     Ok(found.into_values().collect())
 }
 
+/// Who is connected with any manager, each once: a client is linked with all of them under one address.
+///
+/// # Errors
+/// The space is gone.
+pub(super) fn clients(space: &Space, size: PageSize) -> Result<Vec<ClientState>, Error> {
+    let mut found: BTreeMap<Address, ClientState> = BTreeMap::new();
+    for row in by_manager::<ClientState>(space, size)?.into_iter().flatten() {
+        found.entry(row.client).and_modify(|client| add_client(client, &row)).or_insert(row);
+    }
+    Ok(found.into_values().collect())
+}
+
 /// The hot keys of all managers, the hottest first, each once.
 ///
 /// A manager's counts are shares of what it was asked lately, which says nothing of how much that was: so they weigh as much as the questions
@@ -42,6 +56,16 @@ pub(super) fn hot_keys(space: &Space, size: PageSize) -> Result<Vec<HotKey>, Err
 fn by_manager<T: Listed>(space: &Space, size: PageSize) -> Result<Vec<Vec<T>>, Error> {
     let rows = |manager| Listing { size, ..Listing::new(space.clone(), None) }.of_manager(manager).collect();
     (0..space.managers()).map(rows).collect()
+}
+
+fn add_client(client: &mut ClientState, other: &ClientState) {
+    client.connected = client.connected.max(other.connected);
+    client.identity = client.identity.or(other.identity);
+    client.waiting = client.waiting.saturating_add(other.waiting);
+    client.leases = client.leases.saturating_add(other.leases);
+    client.acknowledged = client.acknowledged.saturating_add(other.acknowledged);
+    client.given_up = client.given_up.saturating_add(other.given_up);
+    client.held = Span(client.held.0.saturating_add(other.held.0));
 }
 
 fn add(partition: &mut Partition, other: Partition) {

@@ -58,6 +58,27 @@ fn a_partition_of_several_managers_is_told_once_with_all_their_counts() {
 }
 
 #[test]
+fn a_client_of_several_managers_is_told_once_with_all_its_leases() {
+    let dir = TempDir::new().unwrap();
+    let (server, lab) = served(&dir);
+    let space = lab.space();
+    with_rows(&space);
+    let other = Lab::connect(server.addresses()[0].clone(), 0, LONG).unwrap();
+    let leases: Vec<_> =
+        (0..ROWS).map(|key| other.space().lease(&template!["row", key, ?i64], None).unwrap()).collect();
+    let clients = || space.clients().collect::<Result<Vec<_>, _>>().unwrap();
+    let mut held: Vec<u32> = clients().iter().map(|client| client.leases).collect();
+    held.sort_unstable();
+    assert_eq!(held, [0, ROWS as u32], "of two clients one has leases of both managers");
+    leases.into_iter().for_each(|lease| lease.acknowledge(&[]).unwrap());
+    let acknowledged: u64 = clients().iter().map(|client| client.acknowledged).sum();
+    assert_eq!(acknowledged, ROWS as u64);
+    assert!((0..2).all(|manager| space.clients().of_manager(manager).count() == 2), "each tells its own");
+    drop(other);
+    server.stop().unwrap();
+}
+
+#[test]
 fn hot_keys_of_several_managers_are_told_hottest_first() {
     let dir = TempDir::new().unwrap();
     let (server, lab) = served(&dir);

@@ -27,7 +27,8 @@ pub(super) const CROWD: Load = Load { senders: &[1, 2, 3, 4], receiver: 0, asked
 /// Two members that have nothing to do with members 0 and 1, which are measured. The token manager is in the process of member 0.
 pub(super) const APART: Load = Load { senders: &[2], receiver: 3, asked: 1 };
 /// The same, where members 4 and 5 are measured, and have nothing to do with the token manager either.
-pub(super) const AWAY: Load = Load { asked: 5, ..APART };
+pub(super) const AWAY: Load = Load { asked: AWAY_FIRST + 1, ..APART };
+pub(super) const AWAY_FIRST: u16 = 4;
 
 impl Load {
     /// Does `part` again and again while each sender sends so many messages of so many bytes in such a way, or so many times while nobody does; how often, and how long that took.

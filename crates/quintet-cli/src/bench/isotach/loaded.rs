@@ -4,7 +4,7 @@
 
 use super::super::case::{Better, Case, Prepare, Round, Unit};
 use super::super::link::Over;
-use super::load::{APART, AWAY, CROWD, Load, MEMBERS};
+use super::load::{APART, AWAY, AWAY_FIRST, CROWD, Load, MEMBERS};
 use super::net::Net;
 use super::task::Way;
 use super::{PLAIN, WAITING, case};
@@ -106,7 +106,7 @@ struct Pair {
 
 /// One of them has the token manager beside it.
 const MANAGER: Pair = Pair { me: 0, load: APART };
-const OTHERS: Pair = Pair { me: 4, load: AWAY };
+const OTHERS: Pair = Pair { me: AWAY_FIRST, load: AWAY };
 
 impl Pair {
     /// Plain round trips of members that have made some before.

@@ -122,9 +122,17 @@ impl Net {
     /// Rounds of `round`, which uses this.
     pub(super) fn rounds(self, mut round: impl FnMut(&Net) -> Result<f64, Error> + 'static) -> Round {
         Box::new(move || {
-            let _here = pinned(self.here)?;
+            let _here = self.pinned()?;
             round(&self)
         })
+    }
+
+    /// Keeps this thread where this member runs, if members are placed.
+    ///
+    /// # Errors
+    /// The system refused.
+    pub(super) fn pinned(&self) -> Result<Option<Pin>, Error> {
+        pinned(self.here)
     }
 }
 

@@ -3,7 +3,7 @@
 use super::super::link::Over;
 use super::cost;
 use super::latency::{read, round_trip};
-use super::load::{self, APART, CROWD};
+use super::load::{self, AWAY, CROWD};
 use super::member::Waits;
 use super::net::Net;
 use super::stream::{stream, task};
@@ -30,6 +30,8 @@ pub(crate) struct Nets {
     tcp: Net,
     /// A receiver, its senders, and one that exchanges messages with it, over shared memory.
     many: Net,
+    /// Two on one processor, and others that send on another, as hosts have their own.
+    apart: Net,
     /// Those for what sends take of a processor.
     asleep: Net,
 }
@@ -42,7 +44,9 @@ impl Nets {
     pub(crate) fn start() -> Result<Nets, Error> {
         let (shm, tcp) = (Net::start(Over::Shm, 2)?, Net::start(Over::Tcp, 2)?);
         let many = Net::start(Over::Shm, load::MEMBERS)?;
-        Ok(Nets { shm, tcp, many, asleep: Net::start_waiting(Over::Shm, cost::MEMBERS, Waits::Asleep)? })
+        let apart = Net::start_pair_apart(Over::Shm, load::AWAY_FIRST, load::MEMBERS)?;
+        let asleep = Net::start_waiting(Over::Shm, cost::MEMBERS, Waits::Asleep)?;
+        Ok(Nets { shm, tcp, many, apart, asleep })
     }
 
     /// The value of a run in its unit.
@@ -72,10 +76,12 @@ impl Nets {
                 Ok(CROWD.round_trip(&self.many, (way, Some(way)), bytes, messages)? / 1e3)
             }
             Experiment::Beside(others) => {
-                APART.plain_stream(&self.many, way_of(others), bytes, messages).map(megabits)
+                let _here = self.apart.pinned()?;
+                AWAY.plain_stream(&self.apart, way_of(others), bytes, messages).map(megabits)
             }
             Experiment::RoundTripBeside(others) => {
-                Ok(APART.round_trip(&self.many, (way, way_of(others)), bytes, messages)? / 1e3)
+                let _here = self.apart.pinned()?;
+                Ok(AWAY.round_trip(&self.apart, (way, way_of(others)), bytes, messages)? / 1e3)
             }
         }
     }

@@ -15,7 +15,7 @@ const SHARE: &str = "an isochron's announcement and answers are work of the proc
 const SEND: &str = "the call only hands the message over in memory, and the rest is done outside it; there it wrote the message to the network interface over a bus";
 const SIZE: &str = "an isochron is one frame to a receiver here, and a packet a message there";
 const CONTENTION: &str = "four senders and a receiver, which keeps the pulse as well, share this machine's processors; there each had its own, and the link was what was short";
-const TOKENS: &str = "here most of it is the processors' that all share: see what is lost beside plain messages of others; there each host's network interface answered tokens";
+const TOKENS: &str = "no token asks anything of the two that are measured, which have a processor to themselves; there each host's network interface answered tokens";
 
 /// What is printed and has no counterpart here.
 pub(super) const UNSAID: [&str; 4] = [
@@ -118,6 +118,11 @@ impl Live {
         left.into_iter().map(|percent| 100.0 - percent).collect()
     }
 
+    /// What they carry then, in percent of what they do while others are at rest.
+    fn left(&self, packet: usize, others: Others) -> f64 {
+        100.0 - Quartiles::of(self.loss(packet, others)).median
+    }
+
     /// What was found, as sentences.
     #[must_use]
     pub fn findings(&self) -> Vec<String> {
@@ -126,8 +131,9 @@ impl Live {
             |experiment, packet| Quartiles::of(self.to_plain(&Run::of(experiment, packet, Way::Safe))).median;
         let times = |packet| to_plain(Experiment::RoundTrip, packet);
         let share = |packet| 100.0 * to_plain(Experiment::Stream, packet);
-        let lost = |packet, others| Quartiles::of(self.loss(packet, others)).median;
-        let printed = |quantity, packet| value(quantity, packet, Measured::Isotach).unwrap_or(f64::NAN);
+        let of = |quantity, packet, of| value(quantity, packet, of).unwrap_or(f64::NAN);
+        let printed = |quantity, packet| of(quantity, packet, Measured::Isotach);
+        let printed_left = |packet| 100.0 - of("fm_bandwidth_loss_from_tokens", packet, Measured::Fm);
         let (time, part) = ("latency_ratio_to_fm", "bandwidth_fraction_of_fm");
         let is_met = |is_met: bool| if is_met { "met" } else { "missed" };
         vec![
@@ -150,11 +156,13 @@ impl Live {
                 is_met(share(large) >= 50.0)
             ),
             format!(
-                "Plain messages lose {:.0}% with {small} bytes and {:.0}% with {large} while others send isochrons, and {:.0}% and {:.0}% while these send plain messages instead, without any token.",
-                lost(small, Others::Isochrons),
-                lost(large, Others::Isochrons),
-                lost(small, Others::Plain),
-                lost(large, Others::Plain)
+                "While others send isochrons plain messages carry {:.0}% with {small} bytes and {:.0}% with {large} of what they do beside others at rest (printed are {}% and {}%), and {:.0}% and {:.0}% while these send plain messages instead, without any token.",
+                self.left(small, Others::Isochrons),
+                self.left(large, Others::Isochrons),
+                printed_left(small),
+                printed_left(large),
+                self.left(small, Others::Plain),
+                self.left(large, Others::Plain)
             ),
         ]
     }

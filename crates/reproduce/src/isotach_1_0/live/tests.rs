@@ -39,7 +39,7 @@ fn ratios_are_within_turns_and_stand_beside_what_is_printed() {
     let findings = live.findings().join("\n");
     assert!(findings.contains("3.00 times as long") && findings.contains("missed and missed"), "{findings}");
     assert!(
-        findings.contains("lose 50% with 64 bytes") && findings.contains("and 25% and 25%"),
+        findings.contains("carry 50% with 64 bytes") && findings.contains("and 75% and 75%"),
         "{findings}"
     );
 }

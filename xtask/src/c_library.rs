@@ -23,7 +23,7 @@ struct Area {
 }
 
 /// Every area, in the order of the header.
-const AREAS: [Area; 19] = [
+const AREAS: [Area; 20] = [
     Area { page: "quintet_error", sources: &["error"] },
     Area { page: "quintet_lab", sources: &["lab", "interrupt"] },
     Area { page: "quintet_job", sources: &["job"] },
@@ -53,6 +53,7 @@ const AREAS: [Area; 19] = [
     Area { page: "quintet_pending", sources: &["pending", "begin"] },
     Area { page: "quintet_messaging", sources: &["messaging"] },
     Area { page: "quintet_handler", sources: &["handler"] },
+    Area { page: "quintet_evals", sources: &["evals"] },
     Area {
         page: "quintet_isonet",
         sources: &[

@@ -416,6 +416,16 @@ typedef struct quintet_clients quintet_clients;
 typedef struct quintet_collection quintet_collection;
 
 /**
+ * A call that a function is to make a tuple of. One thread uses it at a time.
+ */
+typedef struct quintet_eval quintet_eval;
+
+/**
+ * The functions of a worker that makes live tuples. Any threads may use it at once.
+ */
+typedef struct quintet_evals quintet_evals;
+
+/**
  * A group. Any threads may use it at once.
  */
 typedef struct quintet_group quintet_group;
@@ -1034,6 +1044,11 @@ typedef struct {
  * Handles one call: replies to it, or fails it. The call is the library's, and good until this returns. It must not throw or jump.
  */
 typedef void (*quintet_handle)(quintet_call *call, void *argument);
+
+/**
+ * Makes a live tuple: gives it, or says why there is none. The call is the library's, and good until this returns. It must not throw or jump.
+ */
+typedef void (*quintet_make)(quintet_eval *eval, void *argument);
 
 /**
  * What a program takes. `data` is the library's, and good until the next one is taken.
@@ -2909,6 +2924,72 @@ quintet_status quintet_call_fail(quintet_call *call, const char *text);
  * Frees a call that `quintet_handler_next` gave; without a reply it fails. NULL is left alone.
  */
 void quintet_call_free(quintet_call *call);
+
+/**
+ * Makes a set of functions, without any so far.
+ */
+quintet_status quintet_evals_new(quintet_evals **evals);
+
+/**
+ * Adds a function: `make(eval, argument)` is called for calls of this name whose arguments match `arguments`, a template with a field for each, or NULL if it has none. The
+ * template may be freed at once. Several functions may have one name, if their arguments differ in number or type; of those that match a call the first makes it.
+ *
+ * Fails with `QUINTET_BAD_VALUE` if `function` or `make` is NULL, for more than 59 arguments, above 16 functions, and while they are served.
+ */
+quintet_status quintet_evals_add(quintet_evals *evals,
+                                 const char *function,
+                                 const quintet_tuple *arguments,
+                                 quintet_make make,
+                                 void *argument);
+
+/**
+ * Makes the live tuples of this space that there are functions for, on this thread, one after the other, the oldest first, until the space is gone or the lab is closed: then it
+ * succeeds. A call that a function ends without a tuple fails.
+ *
+ * Fails with `QUINTET_CANCELLED` if the program's interrupt check ended a wait, and a call that was to be acknowledged then is another worker's; `QUINTET_BAD_VALUE` if no function
+ * was added; `QUINTET_NOT_ALLOWED` in a cluster's space, for want of the grant `code`; `QUINTET_NO_SUCH_SPACE` once a named space was removed; `QUINTET_RESOURCE` if there
+ * is no thread to renew leases; `QUINTET_MALFORMED` of a server from before selects.
+ */
+quintet_status quintet_evals_serve(quintet_evals *evals,
+                                   quintet_space *space);
+
+/**
+ * Frees the functions; those who serve them go on. NULL is left alone.
+ */
+void quintet_evals_free(quintet_evals *evals);
+
+/**
+ * Lends the arguments of the call, counted from 0, to be read until the function returns. Their types are those that `quintet_evals_add` was told; they are not freed.
+ */
+quintet_status quintet_eval_arguments(quintet_eval *eval,
+                                      const quintet_tuple **arguments);
+
+/**
+ * Gives the tuple, which is put when the function has returned, at the instant at which the call goes. It stays the program's: it may be changed, put or freed.
+ *
+ * Fails with `QUINTET_BAD_VALUE` for what is no tuple, and then the call may still be given one, or be failed; and if the call was ended before.
+ */
+quintet_status quintet_eval_give(quintet_eval *eval,
+                                 const quintet_tuple *tuple);
+
+/**
+ * Fails the call: in the place of its tuple comes `("quintet.failed", function, text)`.
+ *
+ * Fails with `QUINTET_BAD_VALUE` if the call was ended before, and for what is no text.
+ */
+quintet_status quintet_eval_fail(quintet_eval *eval, const char *text);
+
+/**
+ * Asks workers for the tuple of a function, with these arguments: a tuple of them, which stays the program's, or NULL for none. When this returns the space has the call, and it is
+ * done whether or not this process lives. Waits while the space is full.
+ *
+ * Fails with `QUINTET_BAD_VALUE` if `function` is NULL, for a formal or a range among the arguments, and for more than 59; otherwise as `quintet_space_out`. In a cluster's space
+ * it fails with `QUINTET_NOT_ALLOWED` for want of the grant `code`.
+ */
+quintet_status quintet_space_eval_on_workers(quintet_space *space,
+                                             const char *function,
+                                             const quintet_tuple *arguments,
+                                             int64_t timeout_ms);
 
 /**
  * Begins to say what an isonet of this name shares, which others name alike: 1 to 100 bytes of text. To be freed with `quintet_isonet_free`.

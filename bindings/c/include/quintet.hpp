@@ -12,6 +12,7 @@
 #ifndef QUINTET_HPP
 #define QUINTET_HPP
 
+#include "quintet/evals.hpp"
 #include "quintet/inspecting.hpp"
 #include "quintet/messaging.hpp"
 #include "quintet/pending.hpp"
@@ -187,6 +188,12 @@ public:
     std::uint64_t copy_collect_into(const space &other, const tuple &wanted) const {
         return moved(quintet_space_copy_collect_into, other, wanted);
     }
+    /// Asks workers for the live tuple of a function, which comes once: see `quintet::evals`.
+    template <typename... Arguments> void eval_on_workers(const std::string &function, const Arguments &...given) const {
+        tuple arguments(detail::made<quintet_tuple>(quintet_tuple_new));
+        (arguments.add(given), ...);
+        detail::check(quintet_space_eval_on_workers(handle_, function.c_str(), arguments.handle(), QUINTET_FOREVER));
+    }
     /// All tuples, or those that match.
     quintet::listing list() const { return quintet::listing(rows_of(nullptr)); }
     quintet::listing list(const tuple &wanted) const { return quintet::listing(rows_of(wanted.handle())); }
@@ -341,6 +348,8 @@ private:
 
     quintet_space *handle_;
 };
+
+inline void evals::serve(const space &served) const { detail::check(quintet_evals_serve(handle(), served.handle())); }
 
 /// A named space, as a list shows it.
 struct space_info {

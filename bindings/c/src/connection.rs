@@ -3,7 +3,7 @@
 use crate::interrupt::Interrupt;
 use crate::threads::without_signals;
 use core::sync::atomic::{AtomicBool, Ordering};
-use quintet::{Code, Error, Lab, Outcome, Pending, Space, Template, Tuple};
+use quintet::{Acknowledgement, Code, Error, Lab, Outcome, Pending, Space, Template, Tuple};
 use std::sync::{Arc, Once};
 use std::time::{Duration, Instant};
 
@@ -75,6 +75,16 @@ impl Connection {
                 return Ok(outcome);
             }
         }
+    }
+
+    /// Waits for an acknowledgement, or for the end of a group. An interrupt ends the wait, and what was under way with it.
+    ///
+    /// # Errors
+    /// The operation's; `Cancelled` if it was interrupted.
+    pub(crate) fn acknowledged(&self, under_way: Acknowledgement) -> Result<(), Error> {
+        let outcome = self.outcome(under_way.pending())?;
+        under_way.keep();
+        done(outcome?)
     }
 
     /// The outcome, if it comes within `limit` (none: however long it takes); it stays with the operation.

@@ -22,7 +22,7 @@
 //! ```
 
 use crate::boundary::{Tagged, free_after, give, guarded, handle, limit, place, value};
-use crate::connection::{Connection, done};
+use crate::connection::Connection;
 use crate::error::quintet_status;
 use crate::pending::{Pending as Operation, quintet_pending};
 use crate::space::quintet_space;
@@ -153,10 +153,7 @@ pub extern "C" fn quintet_group_commit(group: Option<&quintet_group>) -> quintet
     guarded(|| {
         let uses = value(group)?;
         let under_way = uses.group.begin_commit()?;
-        // An interrupt ends the wait, and the group with it.
-        let outcome = uses.connection.outcome(under_way.pending())?;
-        under_way.keep();
-        done(outcome?)
+        uses.connection.acknowledged(under_way)
     })
 }
 

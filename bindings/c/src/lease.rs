@@ -9,7 +9,7 @@
 //! Any threads may use a lease at once; of two that end it one fails with `QUINTET_LEASE_LOST`.
 
 use crate::boundary::{Tagged, free, give, guarded, handle, limit, place, slice, value};
-use crate::connection::{Connection, done, unexpected};
+use crate::connection::{Connection, unexpected};
 use crate::error::quintet_status;
 use crate::pending::{Pending, quintet_pending};
 use crate::space::quintet_space;
@@ -39,7 +39,7 @@ pub struct Held {
 /// `Malformed` for another outcome.
 pub(crate) fn leased(connection: &Arc<Connection>, outcome: Outcome) -> Result<*mut quintet_lease, Error> {
     let lease = connection.space.leased(outcome)?;
-    let (tuple, attempt) = (received_within(lease.tuple().clone()), lease.attempt());
+    let (tuple, attempt) = (received_within(lease.tuple().values().to_vec()), lease.attempt());
     Ok(give(Held { connection: Arc::clone(connection), lease: Mutex::new(Some(lease)), tuple, attempt }))
 }
 
@@ -93,10 +93,7 @@ fn acknowledge(
         let held = value(lease)?;
         let results = all_to_put(slice(results, count, "results")?)?;
         let under_way = held.begin_acknowledge(&results, expires_in)?;
-        // An interrupt ends the wait, and the acknowledgement with it.
-        let outcome = held.connection.outcome(under_way.pending())?;
-        under_way.keep();
-        done(outcome?)
+        held.connection.acknowledged(under_way)
     })
 }
 
@@ -234,6 +231,7 @@ pub extern "C" fn quintet_lease_free(lease: Option<NonNull<quintet_lease>>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::connection::done;
     use quintet::{Lab, tuple};
 
     #[test]

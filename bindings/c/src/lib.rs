@@ -15,6 +15,7 @@
 //! | `group.rs` | takes, reads and puts that happen at one instant, or not at all |
 //! | `pending.rs`, `begin.rs` | operations under way, and how they are begun |
 //! | `messaging.rs`, `handler.rs` | calls of handlers in other processes; calls that this process handles |
+//! | `evals.rs` | live tuples: functions by which this process makes them, calls of those of workers |
 //! | `isonet.rs`, `isochron.rs` | operations of several processes that are executed at one instant, in one order |
 //! | `server.rs` | spaces for other processes |
 //! | `job.rs` | what part this process has in a job |
@@ -39,6 +40,7 @@ pub mod collect;
 mod connection;
 pub mod declare;
 pub mod error;
+pub mod evals;
 pub mod further;
 pub mod group;
 pub mod handler;

@@ -74,7 +74,7 @@ enum Look {
 impl Connection {
     /// # Errors
     /// The operation's.
-    fn out(&self, tuples: &[Tuple], limit: Option<Duration>) -> Result<(), Error> {
+    pub(crate) fn out(&self, tuples: &[Tuple], limit: Option<Duration>) -> Result<(), Error> {
         if !self.interrupt.is_set() {
             return self.space.out_many(tuples, limit);
         }

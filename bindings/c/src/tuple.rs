@@ -251,9 +251,9 @@ pub(crate) fn received_fields(fields: Vec<Field>) -> *mut quintet_tuple {
     give(Contents { fields: Fields::List(fields), ..Contents::default() })
 }
 
-/// The same as [`received`], within another handle.
-pub(crate) fn received_within(tuple: Tuple) -> quintet_tuple {
-    crate::boundary::tagged(Contents::received(tuple.into_values()))
+/// A tuple of these values, within another handle; of arguments there may be none.
+pub(crate) fn received_within(values: Vec<Value>) -> quintet_tuple {
+    crate::boundary::tagged(Contents::received(values))
 }
 
 /// The tuple to put behind a handle.
@@ -288,6 +288,25 @@ pub(crate) fn all_to_match(templates: &[Option<&quintet_tuple>]) -> Result<Vec<T
         to_match(*template).cloned().map_err(named)
     };
     templates.iter().enumerate().map(numbered).collect()
+}
+
+/// The fields behind a handle, of which there may be none: values, formals and ranges. NULL has none.
+///
+/// # Errors
+/// As [`value`]; that of an addition.
+pub(crate) fn fields_of(tuple: Option<&quintet_tuple>) -> Result<Vec<Field>, Error> {
+    let Some(tuple) = tuple else { return Ok(Vec::new()) };
+    let contents = value(Some(tuple))?;
+    contents.check()?;
+    Ok(contents.fields.to_list())
+}
+
+/// The same of values alone.
+///
+/// # Errors
+/// As [`fields_of`]; `BadValue` for a formal or a range.
+pub(crate) fn values_of(tuple: Option<&quintet_tuple>) -> Result<Vec<Value>, Error> {
+    values(&fields_of(tuple)?)
 }
 
 /// The template behind a handle.

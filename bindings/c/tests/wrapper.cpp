@@ -254,6 +254,36 @@ void calls_are_handled(const quintet::lab &lab) {
     CHECK(thrown([&] { calls.call("other", "x", 1min, 5); }).status() == QUINTET_NO_HANDLER);
 }
 
+void live_tuples_are_made(const std::string &folder) {
+    const quintet::server server("unix:" + folder + "/evals");
+    const quintet::lab there(server.address()), here(server.address());
+    const auto space = here.space();
+    int called = 0;
+    quintet::evals evals;
+    evals.function<std::int64_t, std::string_view>("repeat", [&called](std::int64_t times, std::string_view text) {
+        if (times < 0) throw std::runtime_error("that is less than none");
+        if (times == 0) throw 7;
+        called++;
+        return quintet::tuple("repeated", std::string(static_cast<std::size_t>(times), text.front()));
+    });
+    evals.function<>("nothing", [] { return quintet::tuple("\xff"); });
+    std::thread serving([&] { evals.serve(there.space()); });
+    space.eval_on_workers("repeat", std::int64_t{3}, "x");
+    CHECK(space.take({"repeated", quintet::any<std::string>}, 1min).get<std::string>(1) == "xxx" && called == 1);
+    const auto failed = [&](const char *name) {
+        return space.take({"quintet.failed", name, quintet::any<std::string>}, 1min).get<std::string>(2);
+    };
+    space.eval_on_workers("repeat", std::int64_t{-1}, "x");
+    CHECK(failed("repeat") == "that is less than none");
+    space.eval_on_workers("repeat", std::int64_t{0}, "x");
+    CHECK(failed("repeat").find("no std::exception") != std::string::npos);
+    space.eval_on_workers("nothing");
+    CHECK(failed("nothing").find("UTF-8") != std::string::npos);
+    there.close();
+    serving.join();
+    CHECK(thrown([&] { quintet::evals().serve(space); }).status() == QUINTET_BAD_VALUE);
+}
+
 void what_lies_there_is_listed(quintet::space space) {
     for (int number = 0; number < 3; number++) space.out({"listed", number});
     int expected = 0;
@@ -351,6 +381,7 @@ int main(int, char **arguments) {
     operations_are_begun(lab, space);
     buffers_are_shared();
     a_server_is_found(arguments[1]);
+    live_tuples_are_made(arguments[1]);
     calls_are_handled(lab);
     what_lies_there_is_listed(space);
     who_waits_and_what_is_used_is_shown(lab, space);

@@ -5,16 +5,21 @@
 //! asks: in each language.
 
 use crate::eval::words;
-use crate::{DEAD_LETTER, Error, FAILED, Lease, Space, Template, Tuple, Value, ValueError};
+use crate::{DEAD_LETTER, Error, FAILED, Lease, MAX_TUPLE_FIELDS, Space, Template, Tuple, Value, ValueError};
 use core::fmt::Display;
 use quintet_errors::Code;
-use quintet_tuple_space::{Field, Typed, tuple};
+use quintet_tuple_space::{Field, MAX_SELECT_TEMPLATES, Typed, tuple};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The first field of a tuple that asks workers for a live tuple. The others are the name of a function, and its arguments.
 pub const EVAL: &str = "quintet.eval";
 
-/// The functions of a worker that makes live tuples, by their names: at most 16.
+/// Functions that a worker may have: it waits for calls of each, and for those of each that were given up.
+const MAX_FUNCTIONS: usize = MAX_SELECT_TEMPLATES / 2;
+/// Arguments that a call may have, behind its first two fields.
+const MAX_ARGUMENTS: usize = MAX_TUPLE_FIELDS - 2;
+
+/// The functions of a worker that makes live tuples, by their names: 1 to 16.
 ///
 /// ```
 /// use quintet::{Evals, Lab, template, tuple};
@@ -127,6 +132,47 @@ impl Evals {
         self
     }
 
+    /// Adds one whose arguments are known only when the program runs, as a function of another language: these fields match the arguments of its calls, and it
+    /// is given their values.
+    ///
+    /// ```
+    /// use quintet::{Evals, Field, Lab, Tuple, Value, template, tuple};
+    ///
+    /// let mut evals = Evals::new();
+    /// evals.add("last", vec![Field::formal::<i64>(); 3], |mut values: Vec<Value>| {
+    ///     let last = values.pop().ok_or("it has arguments")?;
+    ///     Tuple::new(vec!["last".into(), last]).map_err(|error| error.to_string())
+    /// })?;
+    /// # let lab = Lab::embedded();
+    /// # let (space, served) = (lab.space(), lab.space());
+    /// # let worker = std::thread::spawn(move || evals.serve(&served));
+    /// # space.eval_on_workers("last", [1i64.into(), 2i64.into(), 3i64.into()])?;
+    /// # assert_eq!(space.take(&template!["last", ?i64])?, tuple!["last", 3i64]);
+    /// # lab.close();
+    /// # worker.join().expect("it ends with its space")?;
+    /// # Ok::<(), quintet::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Code::BadValue`] for more than 59 arguments, and above 16 functions; then it was not added.
+    pub fn add(
+        &mut self,
+        name: &str,
+        arguments: Vec<Field>,
+        function: impl Fn(Vec<Value>) -> Result<Tuple, String> + Send + Sync + 'static,
+    ) -> Result<(), Error> {
+        if arguments.len() > MAX_ARGUMENTS {
+            let text = format!(
+                "the function {name:?} has {} arguments, and a call has room for {MAX_ARGUMENTS}",
+                arguments.len()
+            );
+            return Err(Error::new(Code::BadValue, text));
+        }
+        check_count(self.functions.len() + 1)?;
+        self.functions.push(Function { name: name.to_owned(), call: Box::new(function), arguments });
+        Ok(())
+    }
+
     /// Makes the live tuples that this worker has functions for, one after the other, the oldest first, until the space is gone. Several threads may do so at a time.
     ///
     /// If this process dies while it makes one, another worker makes it from the beginning. A function that has been begun five times, and whose process has died each time, has
@@ -135,9 +181,26 @@ impl Evals {
     /// # Errors
     /// [`Code::BadValue`] for no function, or more than 16; [`Code::NotAllowed`] in a cluster's space, for want of the grant `code`; those of the connection.
     pub fn serve(&self, space: &Space) -> Result<(), Error> {
+        self.serve_with(|calls| space.select_lease(calls, None), |call, end| call.acknowledge(&[end]))
+    }
+
+    /// As [`serve`](Evals::serve), for a program that waits in its own way, as one that a signal interrupts: `next` leases a tuple that matches one of these
+    /// templates, and says which; `acknowledge` has a tuple come at the instant at which that one goes.
+    ///
+    /// # Errors
+    /// As [`serve`](Evals::serve); what `next` and `acknowledge` fail with, unless the space is gone or the call goes on without this worker;
+    /// [`Code::Malformed`] if `next` gives what does not match.
+    pub fn serve_with(
+        &self,
+        mut next: impl FnMut(&[Template]) -> Result<(usize, Lease), Error>,
+        mut acknowledge: impl FnMut(Lease, Tuple) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         let wanted = self.templates()?;
         loop {
-            let ended = space.select_lease(&wanted, None).and_then(|(which, lease)| self.end(which, lease));
+            let ended = next(&wanted).and_then(|(which, call)| {
+                let end = self.end_of(&wanted, which, call.tuple())?;
+                has_ended(acknowledge(call, end))
+            });
             match ended {
                 Err(error) if is_gone(error.code()) => return Ok(()),
                 ended => ended?,
@@ -146,28 +209,58 @@ impl Evals {
     }
 
     /// What matches the calls of each function, and then those of each that were given up.
-    fn templates(&self) -> Result<Vec<Template>, ValueError> {
+    ///
+    /// # Errors
+    /// `BadValue` for no function, or too many.
+    fn templates(&self) -> Result<Vec<Template>, Error> {
+        check_count(self.functions.len())?;
         let calls = self.functions.iter().map(|function| Template::new(function.fields()));
         let given_up = self.functions.iter().map(|function| {
             let letter = [DEAD_LETTER.into(), Field::formal::<str>(), Field::formal::<i64>()];
             Template::new(letter.into_iter().chain(function.fields()).collect())
         });
-        calls.chain(given_up).collect()
+        Ok(calls.chain(given_up).collect::<Result<_, ValueError>>()?)
     }
 
-    /// Puts what a call comes to in its place.
-    fn end(&self, which: usize, lease: Lease) -> Result<(), Error> {
-        let end = match self.functions.get(which) {
-            Some(function) => function.end_of(lease.tuple()),
-            None => given_up(lease.tuple(), &self.functions[which - self.functions.len()].name),
-        };
-        match lease.acknowledge(&[end]) {
-            // Another worker makes it: this one was not heard for too long.
-            Err(error) if error.code() == Code::LeaseLost => Ok(()),
-            // It has returned, and is given up after some attempts.
-            Err(error) if error.code() == Code::TooLarge => Ok(()),
-            acknowledged => acknowledged,
+    /// What a call comes to.
+    ///
+    /// # Errors
+    /// `Malformed` for what is none of this worker's.
+    fn end_of(&self, wanted: &[Template], which: usize, call: &Tuple) -> Result<Tuple, Error> {
+        if !wanted.get(which).is_some_and(|template| template.matches(call)) {
+            let text = format!("the space gave {call} as what matches template {which}, and it does not");
+            return Err(Error::new(Code::Malformed, text));
         }
+        Ok(match self.functions.get(which) {
+            Some(function) => function.end_of(call),
+            None => given_up(call, &self.functions[which - self.functions.len()].name),
+        })
+    }
+}
+
+/// # Errors
+/// `BadValue` for none, and for too many.
+fn check_count(functions: usize) -> Result<(), Error> {
+    if (1..=MAX_FUNCTIONS).contains(&functions) {
+        return Ok(());
+    }
+    let text = format!(
+        "a worker has 1 to {MAX_FUNCTIONS} functions, and this one {functions}: others can be another worker's"
+    );
+    Err(Error::new(Code::BadValue, text))
+}
+
+/// Whether the worker goes on behind a call.
+///
+/// # Errors
+/// What its acknowledgement failed with, unless the call goes on without this worker.
+fn has_ended(acknowledged: Result<(), Error>) -> Result<(), Error> {
+    match acknowledged {
+        // Another worker makes it: this one was not heard for too long.
+        Err(error) if error.code() == Code::LeaseLost => Ok(()),
+        // It has returned, and is given up after some attempts.
+        Err(error) if error.code() == Code::TooLarge => Ok(()),
+        acknowledged => acknowledged,
     }
 }
 
@@ -198,6 +291,16 @@ fn is_gone(code: Code) -> bool {
     matches!(code, Code::Closed | Code::PeerDied | Code::PeerSilent | Code::Unreachable)
 }
 
+impl Evals {
+    /// The tuple that asks workers for a live tuple, which [`Space::eval_on_workers`] puts: for a program that puts several at one instant, or in a group.
+    ///
+    /// # Errors
+    /// [`Code::BadValue`] for more than 59 arguments.
+    pub fn call(function: &str, arguments: impl IntoIterator<Item = Value>) -> Result<Tuple, Error> {
+        Ok(Tuple::new([EVAL.into(), function.into()].into_iter().chain(arguments).collect())?)
+    }
+}
+
 impl Space {
     /// Puts a live tuple for a worker that has this function: see [`Evals`]. When this returns the space has the call, `("quintet.eval", function, arguments ...)`, and it is done
     /// whether or not this process lives. The tuple that the function gives comes once; if it fails, `("quintet.failed", function, text)` does. A call that no worker has begun can be taken back.
@@ -209,7 +312,6 @@ impl Space {
         function: &str,
         arguments: impl IntoIterator<Item = Value>,
     ) -> Result<(), Error> {
-        let call = [EVAL.into(), function.into()].into_iter().chain(arguments).collect();
-        self.out(Tuple::new(call)?)
+        self.out(Evals::call(function, arguments)?)
     }
 }

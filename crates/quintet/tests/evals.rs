@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-use quintet::{Evals, Lab, LinkAddress, ServeConfig, Server, Space, Template, Tuple, template, tuple};
+use quintet::{
+    Code, Evals, Field, Lab, LinkAddress, ServeConfig, Server, Space, Template, Tuple, Value, template, tuple,
+};
 use quintet_testbed::{Child, Program, TempDir, argument};
 use std::path::Path;
 use std::process::{abort, id};
@@ -176,5 +178,56 @@ fn failures_are_tuples_and_what_nobody_has_begun_is_taken_back() {
     lab.close();
     worker.join().unwrap().expect("it ends with its space");
     let error = Evals::new().serve(&Lab::embedded().space()).expect_err("it has no function");
-    assert_eq!(error.code(), quintet::Code::BadValue);
+    assert_eq!(error.code(), Code::BadValue);
+}
+
+#[test]
+fn functions_of_arguments_that_are_known_late_are_called_alike() {
+    let lab = Lab::embedded();
+    let (space, served) = (lab.space(), lab.space());
+    let mut evals = Evals::new().function("sum", |a: i64, b: i64| tuple!["sum", a + b]);
+    let texts = vec![Field::formal::<str>(), Field::Actual(",".into()), Field::formal::<str>()];
+    let join = |values: Vec<Value>| Tuple::new([Value::from("sum")].into_iter().chain(values).collect());
+    evals.add("sum", texts, move |values| join(values).map_err(|error| error.to_string())).unwrap();
+    evals.add("none", Vec::new(), |values| Err(format!("of {} arguments", values.len()))).unwrap();
+    let error =
+        evals.add("many", vec![Field::formal::<i64>(); 60], |_| Ok(tuple!["x"])).expect_err("too many");
+    assert_eq!((error.code(), error.text().contains("room for 59")), (Code::BadValue, true), "{error}");
+    for _ in 3..16 {
+        evals.add("more", vec![Field::formal::<i64>(); 59], |_| Ok(tuple!["x"])).unwrap();
+    }
+    let error = evals.add("none", Vec::new(), |_| Ok(tuple!["x"])).expect_err("it is the 17th");
+    assert_eq!(error.code(), Code::BadValue);
+    let worker = thread::spawn(move || evals.serve(&served));
+    space.out(Evals::call("sum", [3i64.into(), 4i64.into()]).unwrap()).unwrap();
+    assert_eq!(space.take(&template!["sum", ?i64]).unwrap(), tuple!["sum", 7i64]);
+    space.eval_on_workers("sum", ["a".into(), ";".into(), "b".into()]).unwrap();
+    space.eval_on_workers("sum", ["a".into(), ",".into(), "b".into()]).unwrap();
+    assert_eq!(space.take(&template!["sum", ?str, ?str, ?str]).unwrap(), tuple!["sum", "a", ",", "b"]);
+    space.eval_on_workers("none", []).unwrap();
+    assert_eq!(text(&space.take(&failed("none")).unwrap()), "of 0 arguments");
+    assert_eq!(space.status().unwrap().tuples, 1, "a call that no function matches waits");
+    lab.close();
+    worker.join().unwrap().expect("it ends with its space");
+    assert!(Evals::call("many", (0i64..60).map(Value::from)).is_err());
+}
+
+#[test]
+fn a_program_that_waits_in_its_own_way_ends_when_it_wants_and_is_told_what_is_no_call() {
+    let space = Lab::embedded().space();
+    let evals = Evals::new().function("n", |n: i64| tuple!["n", n]);
+    let other = || space.lease(&template![?str, ?i64], None);
+    for which in [0, 1, 7] {
+        space.out(tuple!["no call", 3i64]).unwrap();
+        let error = evals.serve_with(|_| Ok((which, other()?)), |call, end| call.acknowledge(&[end]));
+        let error = error.expect_err("it is no call");
+        assert_eq!((error.code(), error.text().contains("no call")), (Code::Malformed, true), "{error}");
+        space.take(&template!["no call", 3i64]).unwrap();
+    }
+    space.eval_on_workers("n", [3i64.into()]).unwrap();
+    let cancelled = || quintet::Error::new(Code::Cancelled, "it wants no more");
+    let error = evals.serve_with(|calls| space.select_lease(calls, None), |_, _| Err(cancelled()));
+    assert_eq!(error.expect_err("it wants no more").code(), Code::Cancelled);
+    assert_eq!(space.count(&template!["quintet.eval", "n", 3i64]).unwrap(), 1, "it has returned");
+    assert_eq!(space.count(&template!["n", ?i64]).unwrap(), 0);
 }

@@ -4,7 +4,7 @@ use super::AREAS;
 use std::path::Path;
 
 /// Handles that any threads may use: they have a state of their own, and no call promises not to change it.
-const HANDLES: [&str; 19] = [
+const HANDLES: [&str; 21] = [
     "quintet_lab",
     "quintet_space",
     "quintet_spaces",
@@ -22,6 +22,8 @@ const HANDLES: [&str; 19] = [
     "quintet_buffer",
     "quintet_handler",
     "quintet_call",
+    "quintet_evals",
+    "quintet_eval",
     "quintet_isonet",
     "quintet_isochron",
 ];

@@ -1,7 +1,6 @@
 /* What members have done is checked by the witnesses that they keep, as bytes; also what was changed in them is found. */
 #include "threads.h"
 
-
 #define MEMBERS 2
 #define NOTE 7
 #define X 1

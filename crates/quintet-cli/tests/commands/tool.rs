@@ -38,11 +38,12 @@ pub(crate) fn result(mut child: Child) -> (i32, String) {
     (status.code().unwrap_or(-1), child.output().text())
 }
 
-/// An executable script in `folder`.
+/// An executable script in `folder`. One of that name from before may still be begun by somebody, for whose sake it is not written into.
 pub(crate) fn script(folder: &TempDir, name: &str, lines: &str) -> PathBuf {
-    let path = folder.join(name);
-    fs::write(&path, format!("#!/bin/sh\n{lines}\n")).expect("written");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("made executable");
+    let (path, written) = (folder.join(name), folder.join(format!("{name}.written")));
+    fs::write(&written, format!("#!/bin/sh\n{lines}\n")).expect("written");
+    fs::set_permissions(&written, fs::Permissions::from_mode(0o755)).expect("made executable");
+    fs::rename(&written, &path).expect("put in its place");
     path
 }
 

@@ -30,7 +30,7 @@ struct Seen {
     until: Instant,
 }
 
-/// What a connection has carried since it began.
+/// What a connection has carried, since it began or since an earlier moment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Carried {
     /// Bytes that the other side has acknowledged.
@@ -56,13 +56,13 @@ impl Delivery {
     pub(super) fn look(&mut self, socket: BorrowedFd<'_>) {
         let Some(before) = self.before else { return };
         let Some(info) = TcpInfo::of(socket) else { return };
-        let after = info.carried();
-        if after.bytes.saturating_sub(before.bytes) < LONG_BULK_BYTES {
+        let carried = info.carried().since(before);
+        if carried.bytes < LONG_BULK_BYTES {
             return;
         }
         self.before = None;
-        if let Some(rate) = after.rate_since(before).or(info.rate_at_last()) {
-            let holds = after.busy.saturating_sub(before.busy).max(LEAST_BUSY).saturating_mul(HOLDS_TIMES);
+        if let Some(rate) = carried.rate().or(info.rate_at_last()) {
+            let holds = carried.busy.max(LEAST_BUSY).saturating_mul(HOLDS_TIMES);
             self.seen = Instant::now().checked_add(holds).map(|until| Seen { rate, until });
         }
     }
@@ -75,11 +75,15 @@ impl Delivery {
 }
 
 impl Carried {
-    /// Bytes a second since then, where it took long enough to say.
-    fn rate_since(self, before: Carried) -> Option<u64> {
+    fn since(self, before: Carried) -> Carried {
         let (bytes, busy) = (self.bytes.saturating_sub(before.bytes), self.busy.saturating_sub(before.busy));
-        let rate = u128::from(bytes) * 1_000_000_000 / busy.as_nanos().max(1);
-        (busy >= LEAST_BUSY).then(|| u64::try_from(rate).unwrap_or(u64::MAX))
+        Carried { bytes, busy }
+    }
+
+    /// Bytes a second, where it took long enough to say.
+    fn rate(self) -> Option<u64> {
+        let rate = u128::from(self.bytes) * 1_000_000_000 / self.busy.as_nanos().max(1);
+        (self.busy >= LEAST_BUSY).then(|| u64::try_from(rate).unwrap_or(u64::MAX))
     }
 }
 
@@ -178,8 +182,8 @@ mod tests {
     /// Also where the socket took all of it at once, and the program waited for the answer.
     #[test]
     fn what_took_long_says_how_fast_it_went_and_what_was_quick_nothing() {
-        assert_eq!(carried(3 << 20, 1080).rate_since(carried(2 << 20, 80)), Some(1 << 20));
-        assert_eq!(carried(3 << 20, 99).rate_since(carried(2 << 20, 80)), None);
+        assert_eq!(carried(3 << 20, 1080).since(carried(2 << 20, 80)).rate(), Some(1 << 20));
+        assert_eq!(carried(3 << 20, 99).since(carried(2 << 20, 80)).rate(), None);
     }
 
     #[test]

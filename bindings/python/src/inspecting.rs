@@ -122,7 +122,7 @@ pub(crate) fn from_partition<'py>(py: Python<'py>, partition: &Partition) -> PyR
     class(py, "Partition")?.call((), Some(&named))
 }
 
-/// All partitions of a space, or all its hot keys: those of several managers together.
+/// All clients of a space, all its partitions, or all its hot keys: those of several managers together.
 ///
 /// # Errors
 /// The space is gone; a signal's exception.
@@ -132,14 +132,22 @@ pub(crate) fn usage<'py>(
     subject: &str,
 ) -> PyResult<Bound<'py, PyList>> {
     let rows = PyList::empty(py);
-    if subject == "partitions" {
-        let listing = space.partitions();
-        let all: Vec<Partition> = in_a_thread(py, "partitions", move || listing.collect())?;
-        all.iter().try_for_each(|row| rows.append(from_partition(py, row)?))?;
-    } else {
-        let listing = space.hot_keys();
-        let all: Vec<HotKey> = in_a_thread(py, "hot keys", move || listing.collect())?;
-        all.into_iter().try_for_each(|row| rows.append(from_hot_key(py, row)?))?;
+    match subject {
+        "clients" => {
+            let listing = space.clients();
+            let all: Vec<ClientState> = in_a_thread(py, "clients", move || listing.collect())?;
+            all.iter().try_for_each(|row| rows.append(from_client(py, row)?))?;
+        }
+        "partitions" => {
+            let listing = space.partitions();
+            let all: Vec<Partition> = in_a_thread(py, "partitions", move || listing.collect())?;
+            all.iter().try_for_each(|row| rows.append(from_partition(py, row)?))?;
+        }
+        _ => {
+            let listing = space.hot_keys();
+            let all: Vec<HotKey> = in_a_thread(py, "hot keys", move || listing.collect())?;
+            all.into_iter().try_for_each(|row| rows.append(from_hot_key(py, row)?))?;
+        }
     }
     Ok(rows)
 }

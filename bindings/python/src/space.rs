@@ -299,9 +299,9 @@ impl Space {
         listed(this, &PyTuple::empty(this.py()), "waiting")
     }
 
-    /// The clients that are connected to the space, those of other processes: an iterator of `quintet.Client`, read as `list` reads tuples.
+    /// The clients that are connected to the space, those of other processes, each once also where several managers have the space: an iterator of `quintet.Client`.
     fn clients<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        listed(this, &PyTuple::empty(this.py()), "clients")
+        this.py().import("quintet.listing")?.call_method1("usage", (this, "clients"))
     }
 
     /// The space's partitions, tuples of the same types with the same text in front, and how each is used: an iterator of `quintet.Partition`. Where several managers
@@ -316,7 +316,7 @@ impl Space {
         this.py().import("quintet.listing")?.call_method1("usage", (this, "hot keys"))
     }
 
-    /// All partitions, or all hot keys.
+    /// All clients, all partitions, or all hot keys.
     fn _usage<'py>(&self, py: Python<'py>, subject: &str) -> PyResult<Bound<'py, PyList>> {
         inspecting::usage(py, &self.library(py)?, subject)
     }

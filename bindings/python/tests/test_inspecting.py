@@ -89,9 +89,11 @@ def test_a_page_shows_what_has_such_a_name():
 
 
 def test_what_several_managers_have_is_told_as_one_space(tmp_path):
-    async def awaited(address: str) -> tuple[list[quintet.Partition], list[quintet.HotKey]]:
+    async def awaited(address: str) -> tuple[list[quintet.Partition], list[quintet.HotKey], list[quintet.Client]]:
         async with quintet.aio.connect(address) as lab:
-            return [row async for row in lab.space.partitions()], [key async for key in lab.space.hot_keys()]
+            space = lab.space
+            rows, keys = [row async for row in space.partitions()], [key async for key in space.hot_keys()]
+            return rows, keys, [client async for client in space.clients()]
 
     with quintet.serve(tmp_path / "space", managers=2) as server, quintet.connect(server.address) as lab:
         lab.space.declare_key(1, "row", int, int)
@@ -104,5 +106,10 @@ def test_what_several_managers_have_is_told_as_one_space(tmp_path):
         keys = list(lab.space.hot_keys())
         assert len({key.fields for key in keys}) == len(keys) <= 16
         assert [key.asked for key in keys] == sorted((key.asked for key in keys), reverse=True)
-        told, hot = asyncio.run(awaited(server.address))
-        assert (told[0].put, len(told), hot) == (32, 1, keys)
+        told, hot, clients = asyncio.run(awaited(server.address))
+        assert (told[0].put, len(told), hot, len(clients)) == (32, 1, keys, 2)
+        leases = [lab.space.lease("row", n, int) for n in range(32)]
+        holders = [client.leases for client in lab.space.clients() if client.leases]
+        assert holders == [32], "those of both managers, in one row"
+        for lease in leases:
+            lease.release()

@@ -297,7 +297,7 @@ class Space:
 
     def clients(self) -> AsyncIterator[Client]:
         """The clients that are connected to the space."""
-        return self._rows("clients")
+        return self._usage("clients")
 
     def partitions(self) -> AsyncIterator[Partition]:
         """The space's partitions, and how each is used."""

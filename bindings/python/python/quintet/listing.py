@@ -81,5 +81,5 @@ def rows(space: Space, template: tuple[Any, ...], subject: str) -> Iterator[Any]
 
 
 def usage(space: Space, subject: str) -> Iterator[Any]:
-    """How the space is used, once the first row is asked for. The native half calls it."""
+    """Who uses the space and how, once the first row is asked for. The native half calls it."""
     yield from space._usage(subject)

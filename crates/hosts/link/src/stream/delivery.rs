@@ -10,8 +10,8 @@ use std::time::Instant;
 const LONG_BULK_BYTES: u64 = 64 << 10;
 /// The system counts the time in which something is under way in ticks of up to 10 ms; of less than this they say too little.
 const LEAST_BUSY: Duration = Duration::from_millis(20);
-/// What was seen holds for so many times as long as it took: to look again, by bulk that goes as it is, costs a hundredth of the time at most. What was slow
-/// may have been a peer that stood still.
+/// What was seen holds for so many times as long as it took, as what was slow may have been a peer that stood still. To look again, by bulk that goes as it is,
+/// costs a hundredth of the time where that is one frame; of several frames the last that was looked at counts, so that it costs as many times as much.
 const HOLDS_TIMES: u32 = 100;
 
 /// How fast the network has carried long bulk.

@@ -75,7 +75,7 @@ mod defects {
 
     #[test]
     fn what_is_said_before_its_sync_is_found() {
-        is_found(Defect::SaidBeforeSync, 950);
+        is_found(Defect::SaidBeforeSync, 2_100);
     }
 
     #[test]

@@ -10,9 +10,11 @@ use std::time::Instant;
 const LONG_BULK_BYTES: u64 = 64 << 10;
 /// The system counts the time in which something is under way in ticks of up to 10 ms; of less than this they say too little.
 const LEAST_BUSY: Duration = Duration::from_millis(20);
-/// What was seen holds for so many times as long as it took, as what was slow may have been a peer that stood still. To look again, by bulk that goes as it is,
-/// costs a hundredth of the time where that is one frame; of several frames the last that was looked at counts, so that it costs as many times as much.
+/// What was seen holds for so many times as long as it took, as what was slow may have been a peer that stood still: to look again, by bulk that goes as it is,
+/// costs a hundredth of the time.
 const HOLDS_TIMES: u32 = 100;
+/// Where the connection never rests, what was before this much time under way counts no more.
+const LONGEST_BUSY: Duration = Duration::from_secs(10);
 
 /// How fast the network has carried long bulk.
 #[derive(Debug, Default)]
@@ -56,12 +58,18 @@ impl Delivery {
     pub(super) fn look(&mut self, socket: BorrowedFd<'_>) {
         let Some(before) = self.before else { return };
         let Some(info) = TcpInfo::of(socket) else { return };
-        let carried = info.carried().since(before);
+        self.see(info.carried().since(before), info.rests(), info.rate_at_last());
+    }
+
+    /// The same, of so much since the bulk began; all frames until the connection rests are one bulk.
+    fn see(&mut self, carried: Carried, rests: bool, rate_at_last: Option<u64>) {
         if carried.bytes < LONG_BULK_BYTES {
             return;
         }
-        self.before = None;
-        if let Some(rate) = carried.rate().or(info.rate_at_last()) {
+        if rests || carried.busy > LONGEST_BUSY {
+            self.before = None;
+        }
+        if let Some(rate) = carried.rate().or(rate_at_last) {
             let holds = carried.busy.max(LEAST_BUSY).saturating_mul(HOLDS_TIMES);
             self.seen = Instant::now().checked_add(holds).map(|until| Seen { rate, until });
         }
@@ -94,7 +102,10 @@ struct TcpInfo {
     states: [u8; 7],
     /// Bit 0: when the rate was seen, the program was what held it up.
     app_limited: u8,
-    counts: [u32; 24],
+    timeouts_and_sizes: [u32; 4],
+    /// Segments that were sent and are not acknowledged.
+    unacknowledged: u32,
+    counts: [u32; 19],
     pacing: [u64; 2],
     acknowledged_bytes: u64,
     received_bytes: u64,
@@ -108,7 +119,9 @@ struct TcpInfo {
     busy_time: u64,
 }
 
+const _: () = assert!(offset_of!(TcpInfo, unacknowledged) == 24, "as in linux/tcp.h");
 const _: () = assert!(offset_of!(TcpInfo, acknowledged_bytes) == 120, "as in linux/tcp.h");
+const _: () = assert!(offset_of!(TcpInfo, unsent_bytes) == 144, "as in linux/tcp.h");
 const _: () = assert!(offset_of!(TcpInfo, busy_time) == 168, "as in linux/tcp.h");
 
 impl TcpInfo {
@@ -132,6 +145,11 @@ impl TcpInfo {
 
     fn carried(&self) -> Carried {
         Carried { bytes: self.acknowledged_bytes, busy: Duration::from_micros(self.busy_time) }
+    }
+
+    /// Whether all that was given to it has been acknowledged.
+    fn rests(&self) -> bool {
+        self.unacknowledged == 0 && self.unsent_bytes == 0
     }
 
     /// Bytes a second at the last acknowledgement, unless the program was what held it up.
@@ -184,6 +202,23 @@ mod tests {
     fn what_took_long_says_how_fast_it_went_and_what_was_quick_nothing() {
         assert_eq!(carried(3 << 20, 1080).since(carried(2 << 20, 80)).rate(), Some(1 << 20));
         assert_eq!(carried(3 << 20, 99).since(carried(2 << 20, 80)).rate(), None);
+    }
+
+    /// Eight frames that go one behind the other hold for as long as all of them took, and a connection that never rests is looked at anew all the same.
+    #[test]
+    fn frames_until_the_connection_rests_are_one_bulk() {
+        let started = Instant::now();
+        let mut delivery = Delivery { seen: None, before: Some(carried(0, 0)) };
+        for frame in 1..=8 {
+            delivery.see(carried(frame << 20, 1000 * frame), frame == 8, None);
+            assert_eq!(delivery.before.is_none(), frame == 8);
+        }
+        let seen = delivery.seen.as_ref().unwrap();
+        assert_eq!(seen.rate, 1 << 20);
+        assert!(seen.until >= started + 8 * HOLDS_TIMES * Duration::from_secs(1));
+        delivery.before = Some(carried(0, 0));
+        delivery.see(carried(11 << 20, 11_000), false, None);
+        assert_eq!(delivery.before, None);
     }
 
     #[test]

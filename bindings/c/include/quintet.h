@@ -2947,7 +2947,7 @@ quintet_status quintet_evals_add(quintet_evals *evals,
  * succeeds. A call that a function ends without a tuple fails.
  *
  * Fails with `QUINTET_CANCELLED` if the program's interrupt check ended a wait, and a call that was to be acknowledged then is another worker's; `QUINTET_BAD_VALUE` if no function
- * was added; `QUINTET_NOT_ALLOWED` in a cluster's space, for want of the grant `code`; `QUINTET_NO_SUCH_SPACE` once a named space was removed; `QUINTET_RESOURCE` if there
+ * was added; `QUINTET_NOT_ALLOWED` in a cluster's space, for want of the grant `code`; `QUINTET_CLOSED` in a child of fork; `QUINTET_NO_SUCH_SPACE` once a named space was removed; `QUINTET_RESOURCE` if there
  * is no thread to renew leases; `QUINTET_MALFORMED` of a server from before selects.
  */
 quintet_status quintet_evals_serve(quintet_evals *evals,

@@ -150,7 +150,7 @@ pub extern "C" fn quintet_evals_add(
 /// succeeds. A call that a function ends without a tuple fails.
 ///
 /// Fails with `QUINTET_CANCELLED` if the program's interrupt check ended a wait, and a call that was to be acknowledged then is another worker's; `QUINTET_BAD_VALUE` if no function
-/// was added; `QUINTET_NOT_ALLOWED` in a cluster's space, for want of the grant `code`; `QUINTET_NO_SUCH_SPACE` once a named space was removed; `QUINTET_RESOURCE` if there
+/// was added; `QUINTET_NOT_ALLOWED` in a cluster's space, for want of the grant `code`; `QUINTET_CLOSED` in a child of fork; `QUINTET_NO_SUCH_SPACE` once a named space was removed; `QUINTET_RESOURCE` if there
 /// is no thread to renew leases; `QUINTET_MALFORMED` of a server from before selects.
 #[unsafe(no_mangle)]
 pub extern "C" fn quintet_evals_serve(
@@ -163,7 +163,8 @@ pub extern "C" fn quintet_evals_serve(
         functions.serve_with(
             |calls| connection.next_call(calls),
             |call, end| connection.acknowledged(call.begin_acknowledge(&[end])?),
-        )
+        )?;
+        connection.lab.check_process()
     })
 }
 

@@ -317,6 +317,22 @@ static void a_check_of_the_program_ends_serving(quintet_lab *lab) {
     quintet_evals_free(evals);
 }
 
+/* It is no worker: its parent's connection is none of its own. */
+static void a_forked_child_serves_nothing(quintet_lab *lab) {
+    quintet_evals *evals;
+    OK(quintet_evals_new(&evals));
+    OK(quintet_evals_add(evals, "die", NULL, die, NULL));
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        COMES_TO(QUINTET_CLOSED, quintet_evals_serve(evals, space_of(lab)));
+        CHECK(strstr(quintet_error_message(), "connect again") != NULL);
+        _exit(0);
+    }
+    CHECK(ended(child) == 0);
+    quintet_evals_free(evals);
+}
+
 static void mistakes_are_found(quintet_lab *lab) {
     quintet_space *space = space_of(lab);
     quintet_evals *evals;
@@ -356,6 +372,7 @@ int main(int count, char **arguments) {
     mistakes_are_found(lab);
     failures_are_tuples_and_other_calls_wait();
     a_check_of_the_program_ends_serving(lab);
+    a_forked_child_serves_nothing(lab);
     a_killed_worker_costs_an_attempt_and_the_tuple_comes_once(space);
     workers_killed_at_any_moment_lose_and_double_no_tuple(space);
     pid_t left = one_whose_workers_all_die_fails(space);

@@ -179,9 +179,11 @@ impl Evals {
     /// failed. One that panics has failed at once.
     ///
     /// # Errors
-    /// [`Code::BadValue`] for no function, or more than 16; [`Code::NotAllowed`] in a cluster's space, for want of the grant `code`; those of the connection.
+    /// [`Code::BadValue`] for no function, or more than 16; [`Code::NotAllowed`] in a cluster's space, for want of the grant `code`; [`Code::Closed`] in a process that was
+    /// forked from the one that made the lab; those of the connection.
     pub fn serve(&self, space: &Space) -> Result<(), Error> {
-        self.serve_with(|calls| space.select_lease(calls, None), |call, end| call.acknowledge(&[end]))
+        self.serve_with(|calls| space.select_lease(calls, None), |call, end| call.acknowledge(&[end]))?;
+        space.lab().check_process()
     }
 
     /// As [`serve`](Evals::serve), for a program that waits in its own way, as one that a signal interrupts: `next` leases a tuple that matches one of these

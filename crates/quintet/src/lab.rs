@@ -10,7 +10,7 @@ use crate::stack::{self, StackConfig};
 use crate::{
     ConnectConfig, Error, IsonetBuilder, KeptSpaces, Messaging, Packing, Recorder, Space, Tracer, Watch,
 };
-use quintet_runtime::{Calls, Histograms, Instance};
+use quintet_runtime::{CallError, Calls, Histograms, Instance};
 use quintet_tuple_space::{SpaceConfig, SpaceName, SpaceNumber, Spaces};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
@@ -209,6 +209,17 @@ impl Lab {
     /// [`Code::Resource`](crate::Code::Resource): the system refuses a descriptor.
     pub fn watch(&self) -> Result<Watch, Error> {
         Watch::new(self.clone())
+    }
+
+    /// Whether it is this process's own. Every call says so, too; who takes [`Code::Closed`](crate::Code::Closed) for an end in order, as a worker may, asks here.
+    ///
+    /// # Errors
+    /// [`Code::Closed`](crate::Code::Closed) in a process that was forked from the one that made it.
+    pub fn check_process(&self) -> Result<(), Error> {
+        if self.shared.calls.is_inherited() {
+            return Err(Error::of_call(&CallError::Inherited, None));
+        }
+        Ok(())
     }
 
     /// Ends the connection at once, for all its clones and for everything that was made from it: what is under way ends with

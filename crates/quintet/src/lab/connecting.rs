@@ -92,20 +92,8 @@ impl Lab {
             }
             false => link,
         };
-        let mut tried = 1;
-        loop {
-            match Lab::connect_once(&located.address, cluster, lease, link) {
-                // The number is in use, or kept for whose session was cut.
-                Err(error)
-                    if matches!(error.code(), Code::PeerDied | Code::DuplicateNode)
-                        && tried < NODE_NUMBERS_TRIED =>
-                {
-                    tried += 1;
-                }
-                Err(error) => return Err(managers::explained(error, &located.address, cluster, link)),
-                connected => return connected,
-            }
-        }
+        under_a_free_number(|| Lab::connect_once(&located.address, cluster, lease, link))
+            .map_err(|error| managers::explained(error, &located.address, cluster, link))
     }
 
     /// Connects, and again as a client of several managers where the server says that there are.
@@ -141,6 +129,19 @@ impl Lab {
             if self.shared.calls.is_redialled() {
                 self.shared.heartbeat.keep_link(window);
             }
+        }
+    }
+}
+
+/// Connects under one node number by chance after the other, until one is neither in use nor kept for whose session was cut.
+fn under_a_free_number(connect: impl Fn() -> Result<Lab, Error>) -> Result<Lab, Error> {
+    let mut tries = 1..NODE_NUMBERS_TRIED;
+    loop {
+        match connect() {
+            Err(error)
+                if matches!(error.code(), Code::PeerDied | Code::DuplicateNode) && tries.next().is_some() => {
+            }
+            connected => return connected,
         }
     }
 }

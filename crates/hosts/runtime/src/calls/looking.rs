@@ -1,6 +1,7 @@
 //! What a program may look at without waiting: what has come, how the link failed, how fast the network is.
 
 use super::{Calls, Pending};
+use quintet_contract::NodeId;
 
 impl Calls {
     /// How the link failed, in words, and what that means if [`Calls::say_of_loss`] was told. None where it has not, and where the protocol had it closed.
@@ -27,5 +28,11 @@ impl Calls {
     /// Whether the answer is there, for [`Calls::wait`] to take.
     pub fn is_answered(&self, pending: Pending) -> bool {
         self.own().map_or(true, |mut engine| engine.slots().is_filled(pending.0))
+    }
+
+    /// Whether there is a link to a node.
+    #[must_use]
+    pub fn is_linked(&self, node: NodeId) -> bool {
+        self.own().is_ok_and(|engine| engine.is_linked(node))
     }
 }

@@ -52,7 +52,7 @@ pub fn play(
     Cell { front_end, placement, held, left_out, unsaid, failures, took: since.elapsed() }
 }
 
-/// The table, as text: a row a front end, a column a placement; then what was left out.
+/// The table, as text: a row a front end, a column a placement; then what was left out, and what failed.
 #[must_use]
 pub fn table(cells: &[Cell]) -> String {
     let mut placements: Vec<&str> = Vec::new();
@@ -75,6 +75,7 @@ pub fn table(cells: &[Cell]) -> String {
     }
     text.push('\n');
     text.push_str(&reasons(cells));
+    text.extend(cells.iter().flat_map(Cell::failed));
     text
 }
 
@@ -98,6 +99,12 @@ impl Cell {
     #[must_use]
     pub fn is_good(&self) -> bool {
         self.failures.is_empty() && self.held > 0 && self.held >= 2 * self.unsaid
+    }
+
+    /// A line a failure.
+    fn failed(&self) -> impl Iterator<Item = String> {
+        let Cell { front_end, placement, failures, .. } = self;
+        failures.iter().map(move |failure| format!("failed: {front_end} {placement}: {failure}\n"))
     }
 
     /// `52`, or `50 of 52` where some failed.
@@ -129,6 +136,7 @@ mod tests {
         assert!(rows[1].starts_with("rust") && rows[1].ends_with(" 2"), "{text}");
         assert!(rows[2].starts_with("c ") && rows[2].ends_with("2 of 3"), "{text}");
         assert_eq!(rows[3], "left out, 1: no such value (rust unix, c unix)");
+        assert_eq!(rows[4..], ["failed: c unix: it came to nothing"]);
     }
 
     #[test]

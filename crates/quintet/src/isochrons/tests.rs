@@ -1,16 +1,16 @@
-//! A member that breaks the protocol: the others are told who it was.
+//! A member that breaks the protocol: the others are told who it was, and go on in one order.
 
 use super::links::{Links, Places};
 use super::meeting::{Meeting, describe};
 use super::{PresentView, shared};
 use crate::stack::{IsotachConfig, StackConfig, isotach_member, node};
-use crate::{Cause, Error, Isonet, IsonetCause, Lab, LinkConfig, LossCause, Lost};
+use crate::{Cause, Error, Isonet, IsonetCause, Lab, LinkConfig, LossCause, Lost, PendingIsochron};
 use quintet_contract::{Address, Frame, Input, Kind, NodeId, Outbox, Protocol, Span, Time, Token};
 use quintet_isotach::codec::{AGREE, COMPLETED, MARKERS, PART, PLAIN};
-use quintet_isotach::{Delivery, Member, View};
+use quintet_isotach::{Delivery, Member, Run, View, check};
 use quintet_runtime::{Instance, NodeHandle};
 use quintet_wire::registry::{PORT_CALLERS, PORT_ISOTACH, PORT_SESSION};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -18,6 +18,8 @@ use std::time::{Duration, Instant};
 const LIMIT: Duration = Duration::from_secs(20);
 const MEMBERS: u16 = 3;
 const FORGER: u16 = 2;
+/// Isochrons that each of the others begins at a time.
+const SOME: u8 = 10;
 /// Of the first view, and nothing that can be read behind that.
 const GARBAGE: [u8; 8] = [1, 0, 0, 0, 255, 255, 255, 255];
 
@@ -99,7 +101,7 @@ fn forger(lab: &Lab, kind: Kind) -> Result<(NodeHandle, JoinHandle<()>), Error> 
 fn others(lab: &Lab) -> Vec<(Isonet, Receiver<PresentView>)> {
     let join = |me| {
         let (tell, told) = channel();
-        let builder = lab.isochrons("forged").member(me, MEMBERS).handler(1, |_| {});
+        let builder = lab.isochrons("forged").member(me, MEMBERS).handler(1, |_| {}).keep_witness();
         let joined = builder.on_view(move |view| drop(tell.send(view.clone()))).join();
         (joined.expect("all are there"), told)
     };
@@ -109,35 +111,59 @@ fn others(lab: &Lab) -> Vec<(Isonet, Receiver<PresentView>)> {
     })
 }
 
-/// What the two others see of it, and what one of them is told of an isochron that only the forger would execute.
-fn seen_of(kind: Kind) -> ([PresentView; 2], Error) {
+/// Isochrons to both of the others.
+fn begin_some(isonet: &Isonet) -> Vec<PendingIsochron> {
+    let begin = |number: u8| {
+        let mut isochron = isonet.isochron().expect("it is a member");
+        (0..FORGER).for_each(|to| isochron.send(to, 1, vec![number]).expect("it is a member"));
+        isochron.begin().expect("it is a member")
+    };
+    (0..SOME).map(begin).collect()
+}
+
+/// What the two others see of it, what one of them is told of an isochron that only the forger would execute, and what both have executed before, meanwhile and behind it.
+fn seen_of(kind: Kind) -> ([PresentView; 2], Error, Run) {
     let lab = Lab::embedded();
-    thread::scope(|scope| {
+    let (forger, others) = thread::scope(|scope| {
         let joining = scope.spawn(|| forger(&lab, kind));
         let others = others(&lab);
-        let (handle, thread) = joining.join().expect("it has joined").expect("all are there");
-        let mut isochron = others[1].0.isochron().expect("it is a member");
-        isochron.send(FORGER, 1, "for it alone").expect("it is a member");
-        let pending = isochron.begin().expect("it is a member");
-        others[0].0.begin_plain(FORGER, 1, "now").map(drop).expect("it is a member");
-        let views = [0, 1].map(|member| {
-            let (isonet, told) = &others[member];
-            told.recv_timeout(LIMIT).unwrap_or_else(|_| panic!("no view begins: {:?}", isonet.maker().end()))
-        });
-        let refused = pending.finish().expect_err("nobody has executed it");
-        let closing: Vec<_> =
-            others.into_iter().map(|(isonet, _)| scope.spawn(move || isonet.close())).collect();
+        (joining.join().expect("it has joined"), others)
+    });
+    let (handle, thread) = forger.expect("all are there");
+    let isonets = || others.iter().map(|(isonet, _)| isonet);
+    let begin_all = || isonets().flat_map(begin_some).collect::<Vec<_>>();
+    begin_all().into_iter().for_each(|pending| drop(pending.finish().expect("nothing is forged so far")));
+    let mut isochron = others[1].0.isochron().expect("it is a member");
+    isochron.send(FORGER, 1, "for it alone").expect("it is a member");
+    let pending = isochron.begin().expect("it is a member");
+    let meanwhile = begin_all();
+    others[0].0.begin_plain(FORGER, 1, "now").map(drop).expect("it is a member");
+    let views = [0, 1].map(|member| {
+        let (isonet, told) = &others[member];
+        told.recv_timeout(LIMIT).unwrap_or_else(|_| panic!("no view begins: {:?}", isonet.maker().end()))
+    });
+    let refused = pending.finish().expect_err("nobody has executed it");
+    meanwhile.into_iter().for_each(|pending| drop(pending.finish()));
+    begin_all().into_iter().for_each(|pending| drop(pending.finish().expect("the others go on")));
+    thread::scope(|scope| {
+        let closing: Vec<_> = isonets().map(|isonet| scope.spawn(|| isonet.close())).collect();
         closing.into_iter().for_each(|closing| closing.join().expect("no panic").expect("all end"));
-        handle.stop();
-        thread.join().expect("no panic");
-        (views, refused)
-    })
+    });
+    handle.stop();
+    thread.join().expect("no panic");
+    let run = Run {
+        said: isonets().map(|one| (NodeId(one.member()), one.take_witness())).collect(),
+        views: others[0].0.views(),
+        gone: BTreeSet::from([NodeId(FORGER)]),
+        has_ended: true,
+    };
+    (views, refused, run)
 }
 
 #[test]
-fn who_breaks_the_protocol_is_named() {
+fn who_breaks_the_protocol_is_named_and_the_others_keep_one_order() {
     for kind in [PART, MARKERS, AGREE, COMPLETED] {
-        let (views, refused) = seen_of(kind);
+        let (views, refused, run) = seen_of(kind);
         for view in &views {
             let lost: Vec<u16> = view.lost.iter().map(|lost| lost.member).collect();
             assert_eq!((&view.members[..], &lost[..], &view.back[..]), (&[0, 1][..], &[FORGER][..], &[][..]));
@@ -147,5 +173,8 @@ fn who_breaks_the_protocol_is_named() {
         assert!(views.iter().any(|view| view.lost == [broken]), "{kind:?}: {views:?}");
         assert_eq!(refused.cause(), &Cause::Isonet(IsonetCause::ViewChanged), "{refused}");
         assert!(refused.text().contains("without member 2, which"), "{refused}");
+        let executed = run.said.values().map(Vec::len).min().expect("both say what they did");
+        assert!(executed >= 4 * usize::from(SOME), "{executed}: before and behind it, of both");
+        assert_eq!(check(&run), Ok(()), "{kind:?}");
     }
 }

@@ -219,7 +219,7 @@ fn who_sends_what_it_may_not_is_cut_off_and_named() {
         let body = encode_to_vec(&Part { view: View(1), rank: Rank(rank), operations: [operation].into() });
         say(node, out, peer(1), PART, rank, &body);
     }
-    let deeds: [(&str, Deed); 9] = [
+    let deeds: [(&str, Deed); 10] = [
         ("a message for another", |node, out| part_of(node, out, 1, message(1, b"x"))),
         ("a variable of another", |node, out| part_of(node, out, 1, Operation::Read(THEIRS))),
         ("a value of a wrong size", |node, out| {
@@ -243,6 +243,10 @@ fn who_sends_what_it_may_not_is_cut_off_and_named() {
         }),
         ("markers of a node", |node, out| say(node, out, peer(1), MARKERS, 0, &[1, 0, 0, 0])),
         ("what cannot be read", |node, out| say(node, out, peer(1), PART, 1, &[1, 0, 0, 0, 9])),
+        ("a flood of parts of a view to come", |node, out| {
+            let body = [&9u32.to_le_bytes()[..], &[0; 60_000]].concat();
+            (1..400).for_each(|rank| say(node, out, peer(1), PART, rank, &body));
+        }),
     ];
     for (what, deed) in deeds {
         let (mut node, mut out) = (node(), Effects::default());

@@ -38,6 +38,15 @@ fn a_key_that_every_template_gives_spreads_a_signature_and_one_that_leaves_it_ou
     spread(&mut network);
     let sent = network.measured("quintet_manager_tuples_sent");
     assert!(sent > 0, "some of them belong to others");
+    let by_class = |network: &Network| {
+        ["queue", "hash", "search"]
+            .map(|class| network.measured(&format!("quintet_manager_requests/{class}")))
+    };
+    let [queue, hash, search] = by_class(&network);
+    assert!(queue > 0 && search == 0, "all were of a queue until the last one that showed the key");
+    let keyed = Request::Read { wait: Wait::AtOnce, template: &template!["task", 1i64, ?i64] };
+    assert!(matches!(network.call(1, &keyed), Some(Answer::Tuple(..))));
+    assert_eq!(by_class(&network), [queue, hash + 1, 0]);
     let count = Request::Count { template: &template!["task", ?i64, ?i64] };
     assert_eq!(network.call(1, &count), Some(Answer::Count(8)), "a count moves nothing");
     assert_eq!(network.measured("quintet_manager_migrations"), 1);
@@ -49,7 +58,7 @@ fn a_key_that_every_template_gives_spreads_a_signature_and_one_that_leaves_it_ou
         assert!(matches!(network.call(0, &any), Some(Answer::Tuple(..))));
     }
     assert_eq!(network.call(0, &any), Some(Answer::NoMatch));
-    assert_eq!(network.measured("quintet_manager_requests/search"), 9);
+    assert_eq!(by_class(&network)[2], 9);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-"""The Linda-LAN paper's programs, jmatrix and jblock, in C-Linda, C, Python and Rust: each on this machine and on three, all with the same results; and jmatrix with
+"""The Linda-LAN paper's programs, jmatrix and jblock, in C-Linda, C, Python and Rust: each on this machine, over shared memory and over TCP, and on three, all with the same results; and jmatrix with
 workers of three languages for one master.
 
     papers_programs.py TARGET PYTHON
@@ -104,6 +104,7 @@ def run_all(programs: Programs, bed: Bed) -> None:
     for language in LANGUAGES:
         for name in PROGRAMS:
             check(f"{language}, one machine", name, must(programs.job(name, language)))
+            check(f"{language}, one machine over TCP", name, must(programs.job(name, language, "--link", "tcp")))
         job = bed.command(first, *programs.job("jmatrix", language, *three))
         check(f"{language}, three machines", "jmatrix", must(job))
         # It has no workers: its space is the cluster's, on another machine.

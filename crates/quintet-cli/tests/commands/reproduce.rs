@@ -144,6 +144,28 @@ fn linda_lan_runs_here_and_tells_each_run_and_figure() {
 }
 
 #[test]
+fn linda_lan_runs_on_two_machines_of_a_testbed() {
+    let objects = |kernels: &[&str]| -> Vec<Value> {
+        let asked = ["reproduce", "linda-lan", "--live", "--quick", "--machines=2", "--json"];
+        let (status, said) = result(quintet([&asked[..], kernels].concat()));
+        assert_eq!(status, 0, "{said}");
+        let all: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let on_two = |object: &&Value| object["machines"] == 2;
+        all.iter().filter(on_two).cloned().collect()
+    };
+    let packets = objects(&[]);
+    let figures: Vec<&str> = packets.iter().filter_map(|object| object["figure"].as_str()).collect();
+    assert_eq!(figures, ["5.2", "5.4", "5.6"]);
+    assert_eq!(packets.iter().filter(|object| object["run"].is_string()).count(), 20);
+    let ways: Vec<Value> = objects(&["--kernels"])
+        .iter()
+        .filter(|run| run["run"] == "kernels")
+        .map(|run| run["way"].clone())
+        .collect();
+    assert_eq!(ways, ["direct", "kernels"].repeat(4));
+}
+
+#[test]
 fn linda_lan_compares_kernels_with_direct_connections_here() {
     let asked =
         ["reproduce", "linda-lan", "--live", "--kernels", "--quick", "--machines=1", "--one-processor"];

@@ -72,7 +72,7 @@ explore: ## Random schedules and faults against the protocols, in the simulator:
 
 kill: ## Servers, leaders, kernels, agents, workers and evals killed, machines cut off, under clients, members of isonets killed, stopped and cut off, again and again: all that was acknowledged is there once, in one order, and whoever uses a manager that is killed is told; takes long
 	@.ci/setup
-	cargo test --release --quiet -p quintet-cli --test commands -- --ignored logged:: replicated:: kept_space kernel:: partitioned:: clinda::
+	cargo test --release --quiet -p quintet-cli --test commands -- --ignored logged:: replicated:: linearizable:: kept_space kernel:: partitioned:: clinda::
 	QUINTET_KILLS=$(KILLS) cargo test --release --quiet -p quintet-cli --test commands -- --ignored --nocapture isotach::
 	QUINTET_KILLS=$(KILLS) cargo test --release --quiet -p quintet --test cuts --test faults -- --ignored --nocapture
 

@@ -16,6 +16,8 @@ use std::time::Duration;
 
 const ONE: OneSpace = OneSpace { order: Order::OfAll };
 const CLIENTS: u32 = 3;
+/// Of each kind of space, in a long run.
+const HISTORIES: u32 = 50;
 /// So many states are more than such a history has.
 const MOST_STATES: usize = 100_000;
 
@@ -201,8 +203,7 @@ fn judge(history: &History) {
     });
 }
 
-#[test]
-fn what_clients_see_of_a_logged_space_is_one_space_though_its_server_is_killed() {
+fn see_a_logged_space() {
     let folder = TempDir::new().expect("a folder");
     let (socket, log) = (folder.path().join("s"), folder.path().join("log"));
     let (address, recorder) = (text(&socket), Recorder::default());
@@ -220,8 +221,7 @@ fn what_clients_see_of_a_logged_space_is_one_space_though_its_server_is_killed()
     judge(&recorder.into_history());
 }
 
-#[test]
-fn what_clients_see_of_a_replicated_space_is_one_space_though_its_leader_is_killed() {
+fn see_a_replicated_space() {
     let (mut group, recorder) = (Group::start(), Recorder::default());
     let spaces = (0..CLIENTS).map(|_| group.connect()).collect();
     work(spaces, &recorder, |wait| {
@@ -234,4 +234,24 @@ fn what_clients_see_of_a_replicated_space_is_one_space_though_its_leader_is_kill
     });
     empty(&group.connect(), &recorder);
     judge(&recorder.into_history());
+}
+
+#[test]
+fn what_clients_see_of_a_logged_space_is_one_space_though_its_server_is_killed() {
+    see_a_logged_space();
+}
+
+#[test]
+fn what_clients_see_of_a_replicated_space_is_one_space_though_its_leader_is_killed() {
+    see_a_replicated_space();
+}
+
+/// Many more, for `make kill`.
+#[test]
+#[ignore = "takes minutes"]
+fn what_clients_see_is_one_space_in_history_after_history() {
+    for _ in 0..HISTORIES {
+        see_a_logged_space();
+        see_a_replicated_space();
+    }
 }

@@ -4,11 +4,11 @@ use quintet::{
     Code, Lab, LinkAddress, LinkConfig, Policy, Replication, ServeConfig, Server, SpaceAddress, SpaceConfig,
     SpaceLog, SpaceSettings, template, tuple,
 };
-use quintet_testbed::TempDir;
+use quintet_testbed::{TempDir, Wire};
 use std::net::TcpListener;
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const LEASE: Duration = Duration::from_secs(10);
 
@@ -168,6 +168,37 @@ fn a_client_goes_on_whichever_replica_ends() {
     let items: Vec<_> = (0i64..8).map(|number| tuple!["item", number]).collect();
     assert_eq!(taken, items);
     assert_eq!(space.count(&template![?str, ?i64]).expect("it leads"), 0);
+}
+
+/// It is counted in the time of the log, which goes on with whoever leads next.
+#[test]
+fn a_lease_ends_in_its_time_though_another_replica_leads_by_then() {
+    let mut group = Group::start();
+    let leader = group.leader(0);
+    let wire = |address: &LinkAddress| {
+        let LinkAddress::Tcp { host, port } = address else { panic!("of TCP: {address}") };
+        Wire::to(format!("{host}:{port}").parse().expect("an address")).expect("a wire")
+    };
+    let wires: Vec<Wire> = group.addresses.iter().map(wire).collect();
+    let at = |wire: &Wire| format!("tcp:{}", wire.address()).parse().expect("an address");
+    let lease = Duration::from_millis(1_500);
+    let quiet = Lab::connect(SpaceAddress::Replicas(wires.iter().map(at).collect()), 0, lease);
+    let quiet = quiet.expect("one leads").space();
+    let (space, task) = (group.connect().space(), template!["task", ?i64]);
+    space.out(tuple!["task", 1i64]).expect("it is put");
+    let held = quiet.lease(&task, None).expect("it is there");
+    wires.iter().for_each(|wire| wire.set_mute(true));
+    let since = Instant::now();
+    group.end(leader);
+    assert_eq!(space.take_if(&task).expect("another one leads"), None, "it is leased there as well");
+    let again = space.lease(&task, Some(LEASE)).expect("it comes back");
+    // It was renewed last a third of it before that, or later.
+    assert!(since.elapsed() > lease / 2, "{:?}", since.elapsed());
+    assert_eq!((held.attempt(), again.attempt()), (1, 2));
+    again.acknowledge(&[]).expect("it is held");
+    wires.iter().for_each(|wire| wire.set_mute(false));
+    let lost = held.acknowledge(&[]).expect_err("it has ended");
+    assert_eq!(lost.code(), Code::LeaseLost, "{lost}");
 }
 
 #[test]

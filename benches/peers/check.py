@@ -136,6 +136,7 @@ EXPECTED = [
     ("redis_churn", [], "redis-c", [("churn", "1")]),
     ("sqlite_logged", [], "sqlite-full", [("logged-1", "pairs/s"), ("logged-16", "pairs/s")]),
     ("etcd_pair", [], "etcd-3", [("replicated-1", "pairs/s"), ("replicated-16", "pairs/s")]),
+    ("nats_pair", [], "nats-jetstream-3", [("replicated-1", "pairs/s"), ("replicated-16", "pairs/s")]),
     ("corosync_multicast", [], "corosync-cpg", MULTICASTS),
     ("corosync_multicast", ["--case", "multicast-4-latency"], "corosync-cpg", [("multicast-4-latency", "ns")]),
     ("jgroups_multicast", ["--case", "multicast-3"], "jgroups-sequencer", [("multicast-3", "msg/s")]),

@@ -8,6 +8,7 @@
 
 #include "folder.h"
 #include "multicast.h"
+#include "nats.h"
 #include "ports.h"
 
 #define PEER "nats-jetstream"
@@ -15,10 +16,10 @@
 /* The code of the server that another stream has the subject. */
 #define OVERLAPS "\"err_code\":10065"
 
-enum { START_TRIES = 1000, MAKE_TRIES = 1000, LINE_BYTES = 512, RECEIVED_BYTES = 1 << 16, ANSWER_BYTES = 4096 };
+enum { START_TRIES = 1000, MAKE_TRIES = 1000 };
 
-/* What a member has subscribed to. */
-enum { ANSWERS = 1, DELIVERIES = 2 };
+/* What a member has subscribed to beside the answers. */
+enum { DELIVERIES = 2 };
 
 static struct {
     pid_t process;
@@ -27,18 +28,8 @@ static struct {
 } server;
 
 struct nats_member {
-    int socket;
+    struct nats nats;
     char subject[64]; /* of the group */
-    size_t from, to;  /* what of `received` is not read yet */
-    char received[RECEIVED_BYTES];
-    char answer[ANSWER_BYTES + 1]; /* the last one */
-};
-
-/* A message of the server. */
-struct nats_message {
-    int subscription;
-    size_t bytes;
-    const char *payload; /* until the next one is read */
 };
 
 __attribute__((noreturn)) static void become_nats(pid_t parent)
@@ -99,162 +90,45 @@ static void stop_nats(void)
     remove_folder(server.folder);
 }
 
-__attribute__((noreturn)) static void fail_nats(const char *what)
-{
-    fprintf(stderr, "nats-server: %s\n", what);
-    exit(EXIT_BROKEN);
-}
-
-static void send_all(const struct nats_member *member, const char *bytes, size_t count)
-{
-    while (count > 0) {
-        ssize_t sent = send(member->socket, bytes, count, MSG_NOSIGNAL);
-        if (sent <= 0)
-            fail_system("send");
-        bytes += sent;
-        count -= (size_t)sent;
-    }
-}
-
-static void receive_more(struct nats_member *member)
-{
-    memmove(member->received, member->received + member->from, member->to - member->from);
-    member->to -= member->from;
-    member->from = 0;
-    if (member->to == sizeof member->received)
-        fail_nats("a message is too long");
-    ssize_t count = recv(member->socket, member->received + member->to, sizeof member->received - member->to, 0);
-    if (count <= 0)
-        fail_nats("the connection has ended");
-    member->to += (size_t)count;
-}
-
-/* The next line, which it ends with a zero in place of the line's end. */
-static char *next_line(struct nats_member *member)
-{
-    for (;;) {
-        char *line = member->received + member->from;
-        char *end = memmem(line, member->to - member->from, "\r\n", 2);
-        if (end != NULL) {
-            *end = '\0';
-            member->from += (size_t)(end - line) + 2;
-            return line;
-        }
-        receive_more(member);
-    }
-}
-
-/* Of a line `MSG subject subscription [reply] bytes`. */
-static struct nats_message read_message(struct nats_member *member, const char *line)
-{
-    struct nats_message message = {0};
-    const char *last = strrchr(line, ' ');
-    if (sscanf(line, "MSG %*s %d", &message.subscription) != 1 || sscanf(last, "%zu", &message.bytes) != 1 ||
-        message.bytes > RECEIVED_BYTES / 2)
-        fail_nats(line);
-    while (member->to - member->from < message.bytes + 2)
-        receive_more(member);
-    message.payload = member->received + member->from;
-    member->from += message.bytes + 2;
-    return message;
-}
-
-static struct nats_message next_message(struct nats_member *member)
-{
-    static const char pong[] = "PONG\r\n";
-    for (;;) {
-        const char *line = next_line(member);
-        if (strncmp(line, "MSG ", 4) == 0)
-            return read_message(member, line);
-        if (strcmp(line, "PING") == 0)
-            send_all(member, pong, sizeof pong - 1);
-        else if (strncmp(line, "INFO ", 5) != 0)
-            fail_nats(line);
-    }
-}
-
-/* Whether an answer of JetStream's interface has this text. */
-static bool answers(struct nats_member *member, const struct nats_message *message, const char *text)
-{
-    size_t bytes = message->bytes < ANSWER_BYTES ? message->bytes : ANSWER_BYTES;
-    memcpy(member->answer, message->payload, bytes);
-    member->answer[bytes] = '\0';
-    return strstr(member->answer, text) != NULL;
-}
-
-static void require_success(struct nats_member *member, const struct nats_message *message)
-{
-    if (answers(member, message, "\"error\""))
-        fail_nats(member->answer);
-}
-
-static void publish(const struct nats_member *member, const char *subject, const void *payload, size_t bytes)
-{
-    char line[LINE_BYTES + ANSWER_BYTES];
-    int length = snprintf(line, LINE_BYTES, "PUB %s answers.%d %zu\r\n", subject, getpid(), bytes);
-    memcpy(line + length, payload, bytes);
-    memcpy(line + length + bytes, "\r\n", 2);
-    send_all(member, line, (size_t)length + bytes + 2);
-}
-
-static struct nats_message answer_to(struct nats_member *member, const char *subject, const char *request)
-{
-    publish(member, subject, request, strlen(request));
-    struct nats_message message = next_message(member);
-    if (message.subscription != ANSWERS)
-        fail_nats("a delivery before the first multicast");
-    return message;
-}
-
-/* A request of JetStream's interface. */
-static void ask(struct nats_member *member, const char *subject, const char *request)
-{
-    struct nats_message message = answer_to(member, subject, request);
-    require_success(member, &message);
-}
-
 /* Asks for the group's stream. While another member has the same one made it is told that the two overlap; when that is made, that it is there. */
-static void make_stream(struct nats_member *member, const char *subject, const char *request)
+static void make_stream(struct nats *nats, const char *subject, const char *request)
 {
-    struct nats_message message = answer_to(member, subject, request);
-    for (int tries = 0; tries < MAKE_TRIES && answers(member, &message, OVERLAPS); tries++) {
+    struct nats_message message = answer_to(nats, subject, request);
+    for (int tries = 0; tries < MAKE_TRIES && answers(nats, &message, OVERLAPS); tries++) {
         usleep(1000);
-        message = answer_to(member, subject, request);
+        message = answer_to(nats, subject, request);
     }
-    require_success(member, &message);
+    require_success(nats, &message);
 }
 
 /* Makes the group's stream and a consumer of it. It is no error that another member has made the same stream. */
 static void *join(const struct part *part)
 {
     static struct nats_member member;
-    char line[LINE_BYTES], subject[LINE_BYTES];
-    member.socket = connect_to_port(server.port);
-    if (member.socket < 0)
+    char inbox[32], line[LINE_BYTES], subject[LINE_BYTES];
+    snprintf(inbox, sizeof inbox, "answers.%d", getpid());
+    if (!begin_nats(&member.nats, server.port, inbox, false))
         fail_system("connect to nats-server");
+    int length = snprintf(line, sizeof line, "SUB deliveries.%d %d\r\n", getpid(), DELIVERIES);
+    send_all(&member.nats, line, (size_t)length);
     snprintf(member.subject, sizeof member.subject, "bench-%u", part->group);
-    int length = snprintf(line, sizeof line,
-                          "CONNECT {\"verbose\":false,\"pedantic\":false,\"lang\":\"c\",\"version\":\"1\",\"protocol\":1}\r\n"
-                          "SUB answers.%d %d\r\nSUB deliveries.%d %d\r\n",
-                          getpid(), ANSWERS, getpid(), DELIVERIES);
-    send_all(&member, line, (size_t)length);
     snprintf(subject, sizeof subject, "$JS.API.STREAM.CREATE.%s", member.subject);
     snprintf(line, sizeof line, "{\"name\":\"%s\",\"subjects\":[\"%s\"],\"storage\":\"memory\",\"num_replicas\":1}", member.subject,
              member.subject);
-    make_stream(&member, subject, line);
+    make_stream(&member.nats, subject, line);
     snprintf(subject, sizeof subject, "$JS.API.CONSUMER.CREATE.%s", member.subject);
     snprintf(line, sizeof line,
              "{\"stream_name\":\"%s\",\"config\":{\"deliver_policy\":\"new\",\"ack_policy\":\"none\",\"replay_policy\":\"instant\","
              "\"deliver_subject\":\"deliveries.%d\"}}",
              member.subject, getpid());
-    ask(&member, subject, line);
+    ask(&member.nats, subject, line);
     return &member;
 }
 
 static bool send_multicast(void *joined, const struct multicast *message)
 {
     const struct nats_member *member = joined;
-    publish(member, member->subject, message, sizeof *message);
+    publish(&member->nats, member->subject, message, sizeof *message);
     return true;
 }
 
@@ -264,9 +138,9 @@ static struct multicast receive_multicast(void *joined)
     struct nats_member *member = joined;
     struct multicast delivered;
     for (;;) {
-        struct nats_message message = next_message(member);
+        struct nats_message message = next_message(&member->nats);
         if (message.subscription == ANSWERS) {
-            require_success(member, &message);
+            require_success(&member->nats, &message);
             continue;
         }
         if (message.bytes != sizeof delivered)
@@ -285,7 +159,7 @@ static void take_part(void *joined, struct part *part)
 static void leave(void *joined)
 {
     const struct nats_member *member = joined;
-    close(member->socket);
+    close(member->nats.socket);
 }
 
 int main(int count, char **arguments)

@@ -1,6 +1,6 @@
 //! Pairs of clients of a space that three servers keep, each operation on the disks of a majority before it is answered.
 //!
-//! What is compared has three members on this machine as well, and syncs each of their logs: etcd. The files of all lie on one disk.
+//! What is compared has three members on this machine as well, and syncs each of their logs: etcd, and a queue of NATS JetStream. The files of all lie on one disk.
 
 use super::super::case::{Beside, Better, Case, Group, Prepare, Round, Unit};
 use super::super::disk::folder_on_disk;
@@ -20,19 +20,22 @@ const SERVERS: usize = 3;
 const LEASE: Duration = Duration::from_secs(10);
 const GOAL: f64 = 3.;
 
+/// What is beside them, and its program.
+const PEERS: [(&str, &str); 2] = [("etcd-3", "etcd_pair"), ("nats-jetstream-3", "nats_pair")];
+
 pub(super) fn cases() -> Vec<Case> {
-    let case = |name, prepare: Prepare, options| {
-        let etcd = Peer::new("etcd-3", "etcd_pair", name).with(options);
+    let beside = |name, prepare: Prepare, options, (peer, program)| {
+        let peer = Peer::new(peer, program, name).with(options);
         Case::new(Group::Space, name, Unit::PerSecond("pairs"), Better::Higher, prepare)
-            .beside(Beside::Program(etcd))
+            .beside(Beside::Program(peer))
             .goal(GOAL)
             .under(WAITING, PLACEMENT)
             .on_all_processors()
     };
-    vec![
-        case("replicated-1", || prepare(1, 400), &["--iterations", "400", "--warmup", "40"]),
-        case("replicated-16", || prepare(16, 3_200), &["--iterations", "3200", "--warmup", "320"]),
-    ]
+    let case = |name, prepare, options| PEERS.map(|peer| beside(name, prepare, options, peer));
+    let one = case("replicated-1", || prepare(1, 400), &["--iterations", "400", "--warmup", "40"]);
+    let many = case("replicated-16", || prepare(16, 3_200), &["--iterations", "3200", "--warmup", "320"]);
+    one.into_iter().chain(many).collect()
 }
 
 /// Pairs of a name and 64 bytes a second, of all clients together, over TCP on the loopback interface.

@@ -7,7 +7,7 @@
 #include "report.h"
 #include "sides.h"
 
-enum { MOST_CLIENTS = 64 };
+enum { MOST_CLIENTS = 64, CROWD = 16 };
 
 /* One of them, what it does so many times, and when it did. */
 struct member {
@@ -64,6 +64,20 @@ static inline void report_crowd(const char *peer, const char *name, const char *
     samples.durations_ns[samples.count++] = time_crowd(operate, clients, size, count, times_each);
     report_rates(peer, name, unit, 1.0, &samples);
     free_samples(&samples);
+}
+
+/* The rounds of the selected ones of two cases, named by `prefix` and how many clients there are: one, and all of a crowd. */
+static inline void report_one_and_crowd(const char *peer, const char *prefix, const char *unit, void (*operate)(void *client),
+                                        void *clients, size_t size, const struct peer_options *options)
+{
+    static const long counts[] = {1, CROWD};
+    char name[64];
+    for (long round = 0; round < options->rounds; round++)
+        for (size_t index = 0; index < sizeof counts / sizeof *counts; index++) {
+            snprintf(name, sizeof name, "%s-%ld", prefix, counts[index]);
+            if (case_selected(options, name))
+                report_crowd(peer, name, unit, operate, clients, size, counts[index], options);
+        }
 }
 
 #endif

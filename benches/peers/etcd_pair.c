@@ -8,7 +8,7 @@
 
 #define PEER "etcd-3"
 
-enum { MEMBERS = 3, CLIENTS = 16, SMALL_BYTES = 64 };
+enum { MEMBERS = 3, SMALL_BYTES = 64 };
 
 static const char value[SMALL_BYTES] = "0123456789012345678901234567890123456789012345678901234567890";
 
@@ -43,23 +43,16 @@ static void exchange(void *argument)
 
 int main(int count, char **arguments)
 {
-    static const long crowds[] = {1, CLIENTS};
     const struct extra_option extra[] = {{.name = NULL}};
     struct peer_options options = parse_options(count, arguments, extra);
     struct etcd_cluster cluster = {.count = MEMBERS};
-    static struct client clients[CLIENTS];
+    static struct client clients[CROWD];
     make_folder_on_disk(cluster.folder);
     start_cluster(&cluster);
     int leader = find_leader(&cluster);
-    for (long index = 0; index < CLIENTS; index++)
+    for (long index = 0; index < CROWD; index++)
         prepare_client(&clients[index], leader, index);
-    for (long round = 0; round < options.rounds; round++)
-        for (size_t index = 0; index < sizeof crowds / sizeof *crowds; index++) {
-            char name[64];
-            snprintf(name, sizeof name, "replicated-%ld", crowds[index]);
-            if (case_selected(&options, name))
-                report_crowd(PEER, name, "pairs/s", exchange, clients, sizeof *clients, crowds[index], &options);
-        }
+    report_one_and_crowd(PEER, "replicated", "pairs/s", exchange, clients, sizeof *clients, &options);
     stop_cluster(&cluster);
     return 0;
 }

@@ -119,8 +119,14 @@ static inline bool read_message(struct nats *nats, const char *line, struct nats
     return true;
 }
 
-/* Whether a message came before the connection ended, or the socket's time was over. One with headers is not expected: their first line says what
- * is wrong. */
+/* One with headers is not expected: their first line says what is wrong. */
+__attribute__((noreturn)) static inline void fail_headers(struct nats *nats)
+{
+    const char *line = next_line(nats);
+    fail_nats(line != NULL ? line : "the connection has ended within headers");
+}
+
+/* Whether a message came before the connection ended, or the socket's time was over. */
 static inline bool find_message(struct nats *nats, struct nats_message *message)
 {
     static const char pong[] = "PONG\r\n";
@@ -132,8 +138,8 @@ static inline bool find_message(struct nats *nats, struct nats_message *message)
             return read_message(nats, line, message);
         if (strcmp(line, "PING") == 0)
             send_all(nats, pong, sizeof pong - 1);
-        else if (strncmp(line, "HMSG ", 5) == 0 && (line = next_line(nats)) == NULL)
-            return false;
+        else if (strncmp(line, "HMSG ", 5) == 0)
+            fail_headers(nats);
         else if (strncmp(line, "INFO ", 5) != 0)
             fail_nats(line);
     }
@@ -147,12 +153,17 @@ static inline struct nats_message next_message(struct nats *nats)
     return message;
 }
 
-/* Whether an answer of JetStream's interface has this text. */
-static inline bool answers(struct nats *nats, const struct nats_message *message, const char *text)
+static inline void keep_answer(struct nats *nats, const struct nats_message *message)
 {
     size_t bytes = message->bytes < ANSWER_BYTES ? message->bytes : ANSWER_BYTES;
     memcpy(nats->answer, message->payload, bytes);
     nats->answer[bytes] = '\0';
+}
+
+/* Whether an answer of JetStream's interface has this text. */
+static inline bool answers(struct nats *nats, const struct nats_message *message, const char *text)
+{
+    keep_answer(nats, message);
     return strstr(nats->answer, text) != NULL;
 }
 

@@ -139,7 +139,7 @@ static inline void require_running(const struct nats_cluster *cluster)
             exit(EXIT_PEER_MISSING);
         }
         if (strstr(line, SYNC_SETTING) != NULL)
-            fputs("nats-server is too old: it knows no " SYNC_SETTING ", which 2.10 and newer ones have\n", stderr);
+            fputs("nats-server is too old: it knows no " SYNC_SETTING ", which 2.15 has\n", stderr);
         fprintf(stderr, "a nats-server ended while it started: %s\n", line);
         exit(EXIT_BROKEN);
     }
@@ -163,7 +163,7 @@ static inline bool has_answer(struct nats *nats, int port, const char *subject, 
     publish(nats, subject, request, strlen(request));
     bool is_answered = find_message(nats, &message);
     if (is_answered)
-        answers(nats, &message, "");
+        keep_answer(nats, &message);
     close(nats->socket);
     return is_answered;
 }

@@ -10,7 +10,7 @@
 #define PEER "nats-jetstream-3"
 #define STREAM "pairs"
 
-enum { SERVERS = 3, CLIENTS = 16, SMALL_BYTES = 64, CLIENT_WAITS_S = 20 };
+enum { SERVERS = 3, SMALL_BYTES = 64, CLIENT_WAITS_S = 20 };
 
 static const char value[SMALL_BYTES] = "0123456789012345678901234567890123456789012345678901234567890";
 
@@ -75,23 +75,16 @@ static int make_queue(const struct nats_cluster *cluster)
 
 int main(int count, char **arguments)
 {
-    static const long crowds[] = {1, CLIENTS};
     const struct extra_option extra[] = {{.name = NULL}};
     struct peer_options options = parse_options(count, arguments, extra);
     struct nats_cluster cluster = {.count = SERVERS};
-    static struct client clients[CLIENTS];
+    static struct client clients[CROWD];
     make_folder_on_disk(cluster.folder);
     start_cluster(&cluster);
     int leader = make_queue(&cluster);
-    for (long index = 0; index < CLIENTS; index++)
+    for (long index = 0; index < CROWD; index++)
         prepare_client(&clients[index], leader, index);
-    for (long round = 0; round < options.rounds; round++)
-        for (size_t index = 0; index < sizeof crowds / sizeof *crowds; index++) {
-            char name[64];
-            snprintf(name, sizeof name, "replicated-%ld", crowds[index]);
-            if (case_selected(&options, name))
-                report_crowd(PEER, name, "pairs/s", exchange, clients, sizeof *clients, crowds[index], &options);
-        }
+    report_one_and_crowd(PEER, "replicated", "pairs/s", exchange, clients, sizeof *clients, &options);
     stop_cluster(&cluster);
     return 0;
 }

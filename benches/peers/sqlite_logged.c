@@ -11,7 +11,7 @@
 
 #define PEER "sqlite-full"
 
-enum { SMALL_BYTES = 64, CLIENTS = 16 };
+enum { SMALL_BYTES = 64 };
 
 static const char value[SMALL_BYTES];
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
@@ -89,22 +89,16 @@ static void exchange(void *argument)
 
 int main(int count, char **arguments)
 {
-    static const long crowds[] = {1, CLIENTS};
     const struct extra_option extra[] = {{.name = NULL}};
     struct peer_options options = parse_options(count, arguments, extra);
-    char folder[PATH_BYTES], path[PATH_BYTES + 16], name[64];
+    char folder[PATH_BYTES], path[PATH_BYTES + 16];
     make_folder_on_disk(folder);
     snprintf(path, sizeof path, "%s/pairs.db", folder);
-    struct client clients[CLIENTS];
-    for (size_t index = 0; index < CLIENTS; index++)
+    struct client clients[CROWD];
+    for (size_t index = 0; index < CROWD; index++)
         clients[index] = open_client(path);
-    for (long round = 0; round < options.rounds; round++)
-        for (size_t index = 0; index < sizeof crowds / sizeof *crowds; index++) {
-            snprintf(name, sizeof name, "logged-%ld", crowds[index]);
-            if (case_selected(&options, name))
-                report_crowd(PEER, name, "pairs/s", exchange, clients, sizeof *clients, crowds[index], &options);
-        }
-    for (size_t index = 0; index < CLIENTS; index++)
+    report_one_and_crowd(PEER, "logged", "pairs/s", exchange, clients, sizeof *clients, &options);
+    for (size_t index = 0; index < CROWD; index++)
         close_client(&clients[index]);
     remove_folder(folder);
     return 0;

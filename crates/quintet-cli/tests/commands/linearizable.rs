@@ -246,9 +246,9 @@ fn what_clients_see_of_a_replicated_space_is_one_space_though_its_leader_is_kill
     see_a_replicated_space();
 }
 
-/// Many more, for `make kill`.
+/// Many more.
 #[test]
-#[ignore = "takes minutes"]
+#[ignore = "takes a minute: make kill"]
 fn what_clients_see_is_one_space_in_history_after_history() {
     for _ in 0..HISTORIES {
         see_a_logged_space();

@@ -17,6 +17,8 @@ pub(crate) mod streams {
     pub(crate) const FAULTS: u64 = 0xffff_0002_0000_0000;
     /// The disks that are lost.
     pub(crate) const LOSSES: u64 = 0xffff_0008_0000_0000;
+    /// One more fault, at an event that is given.
+    pub(crate) const STEPS: u64 = 0xffff_0009_0000_0000;
     /// The links that break, of those that keep frames for the next one.
     pub(crate) const BREAKS: u64 = 0xffff_0006_0000_0000;
     /// The links that are made where one broke, but for the one that stays.

@@ -59,7 +59,7 @@ pub(crate) trait Target {
         if let Some(count) = value_at(sequence, (streams::WORLD, 0, 0)) {
             *count = count.saturating_sub(1);
         }
-        for stream in [streams::FAULTS, streams::BREAKS] {
+        for stream in [streams::FAULTS, streams::BREAKS, streams::STEPS] {
             for fault in sequence.get_mut(&stream).into_iter().flatten() {
                 if let Some(who) = fault.get_mut(1).filter(|who| **who + 1 == u64::from(last)) {
                     *who = u64::from(place) - 1;

@@ -14,6 +14,7 @@
 //! | `system/report.rs` | [`Report`]: what is told |
 //! | `system/run.rs` | one schedule, from its first request to rest; `run/links.rs` what hosts do with links, `run/lives.rs` how nodes end and begin |
 //! | `system/plan.rs` | what choices make of it: nodes, links, faults |
+//! | `system/strike.rs` | one fault more, after an event: each of a schedule has its turn |
 //! | `system/watched.rs`, `system/noted.rs` | a node's protocol and its callers, with what they are told written down; its outbox, with what it sends |
 //! | `system/history.rs` | what happened, in words |
 //! | `system/panics.rs` | panics as findings |
@@ -24,6 +25,7 @@ mod panics;
 mod plan;
 mod report;
 mod run;
+mod strike;
 mod watched;
 
 pub use crate::Progress;
@@ -31,7 +33,8 @@ pub use quintet_contract as contract;
 pub use quintet_simulate::{Chooser, Sequence};
 pub use quintet_wire::registry::{PORT_CALLERS, PORT_USER, USER};
 pub use report::{
-    Failure, Options, Origin, Report, Shrunk, Size, Undecided, explore, explore_while, replay, shrink,
+    Failure, Options, Origin, Report, Shrunk, Size, Undecided, explore, explore_steps_while, explore_while,
+    replay, shrink,
 };
 pub use run::View;
 

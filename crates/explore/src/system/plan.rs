@@ -1,5 +1,6 @@
 //! What choices make of a run: its nodes, its links and its faults.
 
+use super::strike::Strike;
 use super::{Faults, Joined, System};
 use crate::plan::streams;
 use quintet_contract::{NodeId, Span};
@@ -26,6 +27,19 @@ pub(super) struct Plan {
     pub(super) requests: u64,
     /// In order of time.
     pub(super) faults: Vec<(Span, Fault)>,
+    /// Whom these befall, and when.
+    pub(super) struck: Vec<Struck>,
+    /// One more, at an event.
+    pub(super) strike: Option<Strike>,
+}
+
+/// Who is not well, and when.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Struck {
+    /// A node that is down or still; none: the network, which loses frames.
+    pub(super) whom: Option<NodeId>,
+    pub(super) from: Span,
+    pub(super) until: Span,
 }
 
 /// A fault, or its end.
@@ -101,8 +115,10 @@ impl Plan {
             within: pace.faults_within,
             ..Drawn::new(nodes, allowed)
         };
-        let faults = drawn.draw(&mut choices.stream(streams::FAULTS), &|node| system.faults_of(node));
-        Plan { seed, nodes, link, clocks, gap_us, requests, faults }
+        let allowed_of = |node| system.faults_of(node);
+        let (faults, struck) = drawn.draw(&mut choices.stream(streams::FAULTS), &allowed_of);
+        let strike = Strike::given(&mut choices.stream(streams::STEPS), nodes, patience, &allowed_of);
+        Plan { seed, nodes, link, clocks, gap_us, requests, faults, struck, strike }
     }
 
     pub(super) fn ids(&self) -> impl Iterator<Item = NodeId> + use<> {
@@ -179,30 +195,22 @@ struct Drawn {
     /// In so much time from then on faults begin.
     within: Span,
     faults: Vec<(Span, Fault)>,
-    /// When nodes are down or still.
-    down: Vec<(NodeId, Span, Span)>,
-    /// From when on the network has no fault so far.
-    whole: Span,
+    struck: Vec<Struck>,
 }
 
 impl Drawn {
     fn new(nodes: u16, allowed: Faults) -> Drawn {
         let (patience, begin, within) = (Span::ZERO, Span::ZERO, Span::ZERO);
-        Drawn {
-            nodes,
-            allowed,
-            patience,
-            begin,
-            within,
-            faults: Vec::new(),
-            down: Vec::new(),
-            whole: Span::ZERO,
-        }
+        Drawn { nodes, allowed, patience, begin, within, faults: Vec::new(), struck: Vec::new() }
     }
 
-    fn draw(mut self, chooser: &mut Chooser, allowed_of: &dyn Fn(NodeId) -> Faults) -> Vec<(Span, Fault)> {
+    fn draw(
+        mut self,
+        chooser: &mut Chooser,
+        allowed_of: &dyn Fn(NodeId) -> Faults,
+    ) -> (Vec<(Span, Fault)>, Vec<Struck>) {
         if sorts(self.allowed).iter().all(|(weight, _)| *weight == 0) {
-            return self.faults;
+            return (self.faults, self.struck);
         }
         for _ in 0..MOST {
             chooser.begin();
@@ -218,7 +226,7 @@ impl Drawn {
             }
         }
         self.faults.sort_by_key(|(at, _)| *at);
-        self.faults
+        (self.faults, self.struck)
     }
 
     fn add(
@@ -275,22 +283,28 @@ impl Drawn {
 
     /// A fault of a node, if it is in order by then and not too many others are down meanwhile.
     fn strike(&mut self, at: Span, lasting: Span, node: NodeId, (fault, end): (Fault, Fault)) {
-        let own = self.down.iter().filter(|(whose, ..)| *whose == node);
-        let at = own.map(|(_, _, until)| Span(until.0 + BREATH.0)).fold(at, Span::max);
+        let at = self.next(Some(node), at);
         let until = Span(at.0 + lasting.0);
-        let meanwhile = self.down.iter().filter(|(_, from, to)| *from <= until && at <= *to).count();
+        let down = self.struck.iter().filter(|other| other.whom.is_some());
+        let meanwhile = down.filter(|other| other.from <= until && at <= other.until).count();
         if meanwhile < usize::from(self.allowed.most_down) {
-            self.down.push((node, at, until));
+            self.struck.push(Struck { whom: Some(node), from: at, until });
             self.faults.extend([(at, fault), (until, end)]);
         }
     }
 
     /// A fault of the network. Its end mends everything, so that there is one at a time.
     fn part(&mut self, at: Span, lasting: Span, fault: Fault) {
-        let at = at.max(self.whole);
+        let at = self.next(None, at);
         let until = Span(at.0 + lasting.0);
-        self.whole = Span(until.0 + BREATH.0);
+        self.struck.push(Struck { whom: None, from: at, until });
         self.faults.extend([(at, fault), (until, Fault::Mend)]);
+    }
+
+    /// When a node, or the network, may have its next fault, if that is to be at this time.
+    fn next(&self, whom: Option<NodeId>, at: Span) -> Span {
+        let own = self.struck.iter().filter(|other| other.whom == whom);
+        own.map(|own| Span(own.until.0 + BREATH.0)).fold(at, Span::max)
     }
 }
 

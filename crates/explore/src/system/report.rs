@@ -2,6 +2,7 @@
 
 use super::System;
 use super::run::{NO_PANIC, Outcomes, run};
+use super::strike::all_at;
 use crate::Progress;
 use crate::failure::{add_digest, count_choices, write_ending};
 use crate::plan::streams;
@@ -119,14 +120,26 @@ pub fn explore_while<S: System>(
 ) -> Report {
     let mut report = Report::default();
     for seed in options.seeds.clone() {
-        let choices = Choices::drawn(seed);
-        let outcomes = run(system, &choices, options.events_limit, false);
-        report.add(Some(seed), &outcomes);
-        if outcomes.broken.is_some() {
-            report.failure = Some(shown(system, Some(seed), &choices.made(), &outcomes, options));
+        if report.run(system, options, seed, &Choices::drawn(seed), progress).is_none() {
+            break;
         }
-        let goes_on = progress(Progress { seed, schedules: report.schedules, events: report.events });
-        if report.failure.is_some() || !goes_on {
+    }
+    report
+}
+
+/// The same, and each schedule again and again, with one more fault each time: after every event in turn that is not before
+/// [`System::begins_after`], every node crashes, stops, stands still and is cut off, as far as it may, for a short and for a long time.
+pub fn explore_steps_while<S: System>(
+    system: &S,
+    options: &Options,
+    progress: &mut dyn FnMut(Progress) -> bool,
+) -> Report {
+    let mut report = Report::default();
+    for seed in options.seeds.clone() {
+        let mut run = |choices: Choices| report.run(system, options, seed, &choices, progress);
+        let Some(Outcomes { steps, nodes, .. }) = run(Choices::drawn(seed)) else { break };
+        let mut strikes = steps.flat_map(|event| all_at(event, nodes, system));
+        if strikes.any(|strike| run(Choices::drawn_beside(seed, strike)).is_none()) {
             break;
         }
     }
@@ -228,6 +241,24 @@ impl Failure {
 }
 
 impl Report {
+    /// Adds a schedule of this seed. None if none is to follow.
+    fn run<S: System>(
+        &mut self,
+        system: &S,
+        options: &Options,
+        seed: u64,
+        choices: &Choices,
+        progress: &mut dyn FnMut(Progress) -> bool,
+    ) -> Option<Outcomes> {
+        let outcomes = run(system, choices, options.events_limit, false);
+        self.add(Some(seed), &outcomes);
+        if outcomes.broken.is_some() {
+            self.failure = Some(shown(system, Some(seed), &choices.made(), &outcomes, options));
+        }
+        let goes_on = progress(Progress { seed, schedules: self.schedules, events: self.events });
+        (goes_on && self.failure.is_none()).then_some(outcomes)
+    }
+
     fn add(&mut self, seed: Option<u64>, outcomes: &Outcomes) {
         self.schedules += 1;
         self.events += outcomes.events;

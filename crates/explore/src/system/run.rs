@@ -6,12 +6,14 @@ mod lives;
 use super::history::{History, What};
 use super::panics::caught;
 use super::plan::{Fault, Plan};
+use super::strike::Strike;
 use super::watched::{Answers, Callers, STEP, Watched};
 use super::{Birth, Broken, Call, PORT_CALLERS, System, Verdict};
 use crate::plan::streams;
 use lives::Due;
 use quintet_contract::{Address, Bytes, NodeId, OwnedFrame, Port, Span, Time, Token};
 use quintet_simulate::{Choices, Chooser, Distribution, Picos, Simulation};
+use std::ops::Range;
 
 /// The rule of those who panic.
 pub(super) const NO_PANIC: &str = "nothing panics";
@@ -36,6 +38,8 @@ pub(super) struct Outcomes {
     pub(super) requests: u64,
     pub(super) answers: u64,
     pub(super) events: u64,
+    /// The events of its part in which something may go wrong.
+    pub(super) steps: Range<u64>,
     pub(super) digest: u64,
     /// Empty unless it was to be kept.
     pub(super) history: Vec<String>,
@@ -63,11 +67,12 @@ pub(super) fn run<S: System>(
         Ok(Err(broken)) => (Some(broken), None),
         Err(panic) => (Some(Broken::new(NO_PANIC, panic)), None),
     };
-    let faults = plan.faults.iter().filter(|(_, fault)| !fault.is_end()).count();
-    let Counted { requests, answers, events, digest } = counted;
+    let Counted { requests, answers, events, quiet, steps, strikes, digest } = counted;
+    let drawn = plan.faults.iter().filter(|(_, fault)| !fault.is_end()).count();
+    let (faults, steps) = (drawn + strikes, quiet + 1..steps + 1);
     let history = if keeps_history { history.lines(system) } else { Vec::new() };
     let (nodes, plan) = (plan.nodes, plan.to_string());
-    Outcomes { broken, open, plan, nodes, faults, requests, answers, events, digest, history }
+    Outcomes { broken, open, plan, nodes, faults, requests, answers, events, steps, digest, history }
 }
 
 /// What was counted in a run, up to a panic if that ended it. Nothing if not even its nodes could be made.
@@ -76,6 +81,11 @@ struct Counted {
     requests: u64,
     answers: u64,
     events: u64,
+    /// Events before the first after which something may go wrong, and up to the last.
+    quiet: u64,
+    steps: u64,
+    /// Faults that were given for an event.
+    strikes: usize,
     digest: u64,
 }
 
@@ -159,6 +169,8 @@ struct Run<'a, S: System> {
     dials: Chooser,
     /// What hosts are to do, or to find.
     due: Vec<(Time, Due)>,
+    /// What goes wrong after an event that has not happened yet.
+    strike: Option<&'a Strike>,
     /// Ways that keep frames back.
     held: Vec<(NodeId, NodeId)>,
 }
@@ -199,6 +211,7 @@ impl<'a, S: System> Run<'a, S> {
             redialled: Vec::new(),
             dials: choices.stream(streams::DIALS),
             due: Vec::new(),
+            strike: plan.strike.as_ref(),
             next_dial: Time::ZERO,
             held: Vec::new(),
         };
@@ -266,6 +279,8 @@ impl<'a, S: System> Run<'a, S> {
             self.look()?;
         }
         self.settle()?;
+        self.strike = None;
+        self.counted.steps = self.simulation.events();
         loop {
             self.system.passes(self.simulation.now(), &mut self.ledger);
             let asked = self.system.in_the_end(&mut self.ledger)?;
@@ -283,8 +298,11 @@ impl<'a, S: System> Run<'a, S> {
 
     /// Leaves the nodes alone, for as long as something is under way.
     fn settle(&mut self) -> Result<(), Broken> {
-        let end = self.simulation.now() + self.system.settles_within();
-        while self.simulation.now() < end && !self.system.has_settled(&self.ledger) {
+        let mut end = self.simulation.now() + self.system.settles_within();
+        while self.simulation.now() < end && (self.is_struck() || !self.system.has_settled(&self.ledger)) {
+            if self.is_struck() {
+                end = self.simulation.now() + self.system.settles_within();
+            }
             let next = (self.simulation.now() + TURN).min(end);
             self.run_to(self.next_due().map_or(next, |due| due.min(next)))?;
             self.do_due();
@@ -306,6 +324,11 @@ impl<'a, S: System> Run<'a, S> {
             }
             let goes_on = self.simulation.step();
             self.look()?;
+            if self.simulation.now() < Time::ZERO + self.system.begins_after() {
+                self.counted.quiet = self.simulation.events();
+            } else {
+                self.may_be_struck()?;
+            }
             if !goes_on || self.simulation.events() >= self.events_limit {
                 let found = format!("{} events by {}", self.simulation.events(), self.simulation.now());
                 return Err(Broken::new(ENDS, found));

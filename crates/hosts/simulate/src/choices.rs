@@ -21,7 +21,7 @@ pub struct Choices(Rc<RefCell<Book>>);
 
 #[derive(Debug)]
 struct Book {
-    /// Drawn from; none: only what is given is made again.
+    /// What streams are drawn from of which nothing is given; none: only what is given is made again.
     seed: Option<u64>,
     given: Sequence,
     streams: Vec<Stream>,
@@ -57,6 +57,12 @@ impl Choices {
         Choices::new(Some(seed), Sequence::new())
     }
 
+    /// The same, but for the streams of `given`, whose choices are made again.
+    #[must_use]
+    pub fn drawn_beside(seed: u64, given: Sequence) -> Choices {
+        Choices::new(Some(seed), given)
+    }
+
     /// Makes the choices of `sequence` again.
     #[must_use]
     pub fn replayed(sequence: Sequence) -> Choices {
@@ -87,9 +93,9 @@ impl Choices {
 
 impl Book {
     fn begin(&mut self, name: u64) -> usize {
-        let source = match self.seed {
-            Some(seed) => Source::Random(Random::new(seed, name)),
-            None => Source::Given(self.given.remove(&name).unwrap_or_default().concat().into_iter()),
+        let source = match (self.given.remove(&name), self.seed) {
+            (None, Some(seed)) => Source::Random(Random::new(seed, name)),
+            (given, _) => Source::Given(given.unwrap_or_default().concat().into_iter()),
         };
         self.streams.push(Stream { name, source, made: Vec::new(), begins: Vec::new() });
         self.streams.len() - 1
@@ -125,6 +131,12 @@ impl Chooser {
             return 0;
         }
         self.make(|random| random.below(bound), bound)
+    }
+
+    /// A whole number in `0..bound` that is given; 0, and no choice at all, where choices are drawn.
+    pub fn given(&mut self, bound: u64) -> u64 {
+        let is_given = matches!(self.book.borrow().streams[self.at].source, Source::Given(_));
+        if is_given { self.below(bound) } else { 0 }
     }
 
     /// True `per_million` times in a million; no choice at all if that is never. In a sequence it is 0 or 1.
@@ -212,6 +224,21 @@ mod tests {
         assert_eq!((one.below(1), one.below(0), one.chance(0)), (0, 0, false));
         assert!(one.chance(1_000_000), "certain when drawn, yet it may be left out");
         assert_eq!(choices.made(), Sequence::from([(1, vec![vec![1]])]));
+    }
+
+    #[test]
+    fn what_is_given_beside_a_seed_is_made_again_and_all_else_is_drawn() {
+        let values = |given| {
+            let choices = Choices::drawn_beside(5, given);
+            let (mut one, mut two) = (choices.stream(1), choices.stream(2));
+            ([one.below(1_000), one.below(1_000)], two.given(9), choices.made())
+        };
+        let (drawn, none, made) = values(Sequence::new());
+        assert_eq!((none, made.len()), (0, 1), "nothing is drawn where it must be given");
+        let given = Sequence::from([(2, vec![vec![7]])]);
+        let beside = values(given.clone());
+        assert_eq!((beside.0, beside.1), (drawn, 7));
+        assert_eq!(beside.2, made.into_iter().chain(given).collect());
     }
 
     #[test]

@@ -31,7 +31,7 @@ const ATTEMPTS: u32 = 20_000;
 
 #[derive(Args)]
 #[command(
-    after_help = "Exits with 1 when a promise was broken, with 2 when none was and it is open of some schedules, with 130 when it was interrupted before. The first schedule that breaks one is made smaller; the smallest is shown and stored.\nmodel FILE runs a model file over so many seeds, and looks for one whose run breaks a statement of its [check]: how long something waits at most, what is never lost, that it ends by itself (docs/models.md). The first is shown, with the shortest run of it that was found and the command that runs it again.\n\nExample:\n  quintet explore --seeds 10000\n  quintet explore --seed 17\n  quintet explore tuple-space --placement replicated --seeds 10000\n  quintet explore isotach --seeds 10000\n  quintet explore isotach --members --seeds 10000\n  quintet explore --replay explore-17.choices\n  quintet explore model models/clinic.toml --seeds 1000\n  quintet explore model models/clinic.toml --set patients=40"
+    after_help = "Exits with 1 when a promise was broken, with 2 when none was and it is open of some schedules, with 130 when it was interrupted before. The first schedule that breaks one is made smaller; the smallest is shown and stored.\nmodel FILE runs a model file over so many seeds, and looks for one whose run breaks a statement of its [check]: how long something waits at most, what is never lost, that it ends by itself (docs/models.md). The first is shown, with the shortest run of it that was found and the command that runs it again.\n\nExample:\n  quintet explore --seeds 10000\n  quintet explore --seed 17\n  quintet explore tuple-space --placement replicated --seeds 10000\n  quintet explore isotach --seeds 10000\n  quintet explore isotach --members --seeds 10000\n  quintet explore tuple-space --placement replicated --every-step\n  quintet explore --replay explore-17.choices\n  quintet explore model models/clinic.toml --seeds 1000\n  quintet explore model models/clinic.toml --set patients=40"
 )]
 pub(crate) struct Arguments {
     /// What is explored
@@ -43,9 +43,9 @@ pub(crate) struct Arguments {
     /// Another value for a parameter of the model
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting, requires = "file")]
     set: Vec<(String, f64)>,
-    /// How many schedules, or runs of a model
-    #[arg(long, default_value_t = 1000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    seeds: u64,
+    /// How many schedules, or runs of a model [default: 1000; with --every-step 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    seeds: Option<u64>,
     /// The seed of the first
     #[arg(long, default_value_t = 0, value_name = "K")]
     first_seed: u64,
@@ -70,6 +70,9 @@ pub(crate) struct Arguments {
     /// Whole members of isonets as they run live, if isochrons are explored: sessions, views that they agree on by themselves, processes that come back
     #[arg(long, conflicts_with = "delivery")]
     members: bool,
+    /// Each schedule again and again, with one more fault: after each of its events in turn each node crashes, stops, stands still and is cut off
+    #[arg(long, conflicts_with_all = ["seed", "replay"])]
+    every_step: bool,
     /// Switch on a defect, to see that it is found
     #[cfg(feature = "seeded-defects")]
     #[arg(long, value_name = "NAME")]
@@ -141,6 +144,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         }
         (Protocol::Model | Protocol::TupleSpace, _) if arguments.members => {
             let text = "--members is for isochrons: quintet explore isotach --members";
+            return Err(Error::new(Code::BadValue, text));
+        }
+        _ if arguments.every_step && !arguments.is_of_system() => {
+            let text = "--every-step is for isochrons, and for a tuple space that one server's memory does not have: \
+                        quintet explore tuple-space --placement logged --every-step";
             return Err(Error::new(Code::BadValue, text));
         }
         (Protocol::Model, Some(file)) => {
@@ -229,6 +237,15 @@ fn read(file: &Path) -> Result<quintet_explore::Sequence, Error> {
 }
 
 impl Arguments {
+    /// Whether it is explored as protocols of one's own are.
+    fn is_of_system(&self) -> bool {
+        match self.protocol {
+            Protocol::TupleSpace => self.placement.kept().is_some(),
+            Protocol::Isotach => true,
+            Protocol::Model => false,
+        }
+    }
+
     /// Whether schedules are run until one fails, and not one of them to be looked at.
     fn is_search(&self) -> bool {
         self.replay.is_none() && self.seed.is_none()
@@ -253,12 +270,17 @@ impl Arguments {
     }
 
     fn seeds(&self) -> Result<Range<u64>, Error> {
-        let end = self.first_seed.checked_add(self.seeds).ok_or_else(|| self.too_large())?;
+        let end = self.first_seed.checked_add(self.count()).ok_or_else(|| self.too_large())?;
         Ok(self.first_seed..end)
     }
 
+    /// How many schedules, or runs of a model.
+    fn count(&self) -> u64 {
+        self.seeds.unwrap_or(if self.every_step { 1 } else { 1_000 })
+    }
+
     fn too_large(&self) -> Error {
-        let (count, first) = self.seed.map_or((self.seeds, self.first_seed), |seed| (1, seed));
+        let (count, first) = self.seed.map_or((self.count(), self.first_seed), |seed| (1, seed));
         Error::new(Code::BadValue, format!("{count} seeds from {first} on: the last is above 2^64 - 2"))
     }
 

@@ -213,6 +213,21 @@ fn exploring_nothing_is_refused() {
 }
 
 #[test]
+fn every_step_of_a_schedule_is_explored_where_there_is_something_to_bear() {
+    let logged = ["explore", "tuple-space", "--placement", "logged", "--every-step"];
+    let (code, said) = result(quintet([&logged[..], &["--first-seed", "7", "--json"]].concat()));
+    let report = object(&said);
+    let (schedules, faults) = (report["schedules"].as_u64(), report["faults"].as_u64());
+    assert!(code == 0 && schedules > Some(40) && faults > Some(40), "{said}");
+    for refused in [&["explore", "--every-step"][..], &["explore", "model", "a.toml", "--every-step"]] {
+        let (code, said) = result(quintet(refused.iter().copied()));
+        assert!(code == 65 && said.contains("--placement logged --every-step"), "{said}");
+    }
+    let (code, said) = result(quintet([&logged[..], &["--seed", "7"]].concat()));
+    assert!(code == 64 && said.contains("--every-step"), "{said}");
+}
+
+#[test]
 #[cfg(feature = "seeded-defects")]
 fn exploring_finds_a_defect() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -2,9 +2,9 @@
 
 use super::{Life, Run, View};
 use crate::system::history::What;
-use crate::system::plan::BREATH;
+use crate::system::plan::{BREATH, Fault};
 use crate::system::watched::Callers;
-use crate::system::{PORT_CALLERS, System};
+use crate::system::{Broken, PORT_CALLERS, System};
 use quintet_contract::{NodeId, Port, Span, Time};
 use quintet_simulate::{Hosted, Restart};
 
@@ -14,12 +14,14 @@ const LOST_DISKS: u32 = 300_000;
 const REFUSED_WITHIN_US: [u64; 2] = [500, 20_000];
 
 /// What hosts do, or find, at a time.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Due {
     /// One is refused where it dials the other.
     Refusal { at: NodeId, of: NodeId },
     /// The next process of a node begins.
     Birth { node: NodeId },
+    /// A fault ends that came after an event.
+    End(Fault),
 }
 
 impl<S: System> Run<'_, S> {
@@ -85,8 +87,33 @@ impl<S: System> Run<'_, S> {
                 // Unless a fault's end was before.
                 Due::Birth { node } if self.life(node).has_exited => self.begin_again(node, false),
                 Due::Birth { .. } => {}
+                Due::End(end) => self.suffer(&end),
             }
         }
+    }
+
+    /// Whether a fault lasts that came after an event.
+    pub(super) fn is_struck(&self) -> bool {
+        self.due.iter().any(|(_, due)| matches!(due, Due::End(_)))
+    }
+
+    /// What is to go wrong after an event does so if that is this one. Where a fault would be there already, nothing does.
+    pub(super) fn may_be_struck(&mut self) -> Result<(), Broken> {
+        let (now, events) = (self.simulation.now().since(Time::ZERO), self.simulation.events());
+        let Some(strike) = self.strike.take_if(|strike| strike.event <= events) else { return Ok(()) };
+        let is_there = strike.whom.is_none_or(|node| self.is_up(node));
+        if is_there && strike.fits(self.plan, now, self.system.faults().most_down) {
+            if let Fault::Down { node, remembers: true, .. } = strike.fault {
+                // What it has said to its callers has come to them.
+                self.run_to(self.simulation.now())?;
+                self.let_work_end(node)?;
+            }
+            self.suffer(&strike.fault);
+            self.counted.strikes += 1;
+            let end = self.simulation.now() + strike.lasting;
+            self.due.push((end, Due::End(strike.end.clone())));
+        }
+        Ok(())
     }
 
     /// Processes end by themselves, and others begin in their places.

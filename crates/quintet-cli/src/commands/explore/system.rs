@@ -6,7 +6,8 @@ use crate::whole_file;
 use indicatif::{ProgressBar, ProgressStyle};
 use quintet::{Code, Error};
 use quintet_explore::system::{
-    Failure, Options, Origin, Report, Shrunk, Size, System, explore_while, replay, shrink,
+    Failure, Options, Origin, Progress, Report, Shrunk, Size, System, explore_steps_while, explore_while,
+    replay, shrink,
 };
 use quintet_explore::write_sequence;
 use serde_json::{Value, json};
@@ -49,7 +50,7 @@ pub(super) fn run(arguments: &Arguments, named: &Named, system: &impl System) ->
     let report = match (&arguments.replay, arguments.seed) {
         (Some(file), _) => replay(system, Origin::Choices(&read(file)?), &options, &mut show),
         (None, Some(seed)) => replay(system, Origin::Seed(seed), &options, &mut show),
-        (None, None) => search(system, &options, &stop),
+        (None, None) => search(system, &options, arguments.every_step, &stop),
     };
     let per_second = report.schedules as f64 / started.elapsed().as_secs_f64();
     let small = match &report.failure {
@@ -68,12 +69,17 @@ pub(super) fn run(arguments: &Arguments, named: &Named, system: &impl System) ->
     // What was found is shown before it is stored, so that no file's failure loses it.
     let stored = small.map_or(Ok(()), |small| store(&small));
     let asked = options.seeds.end - options.seeds.start;
-    let is_cut_short = report.failure.is_none() && arguments.is_search() && report.schedules < asked;
+    let is_whole = match arguments.every_step {
+        true => !stop.load(Relaxed),
+        false => report.schedules >= asked,
+    };
+    let is_cut_short = report.failure.is_none() && arguments.is_search() && !is_whole;
     let text = || {
         let open = match report.undecided.len() {
             0 => String::new(),
             open => format!(", and of {open} it is open"),
         };
+        let asked = if arguments.every_step { "all".to_owned() } else { asked.to_string() };
         format!("{} of {asked} schedules were run; none of them breaks a promise{open}", report.schedules)
     };
     let cut_short = is_cut_short.then(|| Error::new(Code::Cancelled, text()));
@@ -90,16 +96,24 @@ fn status(report: &Report) -> u8 {
     }
 }
 
-fn search(system: &impl System, options: &Options, stop: &AtomicBool) -> Report {
+/// `every_step`: each event of a schedule has its turn, so that nobody knows before how many schedules there are.
+fn search(system: &impl System, options: &Options, every_step: bool, stop: &AtomicBool) -> Report {
+    let shown = match every_step {
+        true => "{spinner} {pos} schedules, {per_sec}",
+        false => "{bar:30} {pos} of {len} schedules, {per_sec}, {eta} left",
+    };
     // It draws nothing where standard error is not a terminal.
     let bar = ProgressBar::new(options.seeds.end - options.seeds.start);
-    let style = ProgressStyle::with_template("{bar:30} {pos} of {len} schedules, {per_sec}, {eta} left");
-    bar.set_style(style.expect("the template is well-formed"));
+    bar.set_style(ProgressStyle::with_template(shown).expect("the template is well-formed"));
     bar.enable_steady_tick(Duration::from_millis(500));
-    let report = explore_while(system, options, &mut |progress| {
+    let mut progress = |progress: Progress| {
         bar.set_position(progress.schedules);
         !stop.load(Relaxed)
-    });
+    };
+    let report = match every_step {
+        true => explore_steps_while(system, options, &mut progress),
+        false => explore_while(system, options, &mut progress),
+    };
     bar.finish_and_clear();
     report
 }

@@ -1,5 +1,7 @@
 //! What live clients saw while the server of a space with a log, or the replica that leads, was killed: it is what one space could have answered that does
-//! one thing after the other. So are histories that were changed by hand not.
+//! one thing after the other, and who watches is told of all of it. So are histories that were changed by hand not.
+
+mod watching;
 
 use crate::logged::{connect_to, served_at};
 use crate::replicated::Group;
@@ -13,6 +15,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
+use watching::Watcher;
 
 const ONE: OneSpace = OneSpace { order: Order::OfAll };
 const CLIENTS: u32 = 3;
@@ -36,14 +39,13 @@ impl Recorder {
         self.last_number.fetch_add(1, Ordering::SeqCst) + 1
     }
 
-    /// Makes a call and writes it down, unless nothing has come of it.
-    fn call(&self, client: u32, call: impl FnOnce() -> Option<Act>) {
+    /// Makes a call and writes down what has come of it, if anything has.
+    fn call<Acts: IntoIterator<Item = Act>>(&self, client: u32, call: impl FnOnce() -> Acts) {
         let asked = self.clock.fetch_add(1, Ordering::SeqCst);
-        let act = call();
+        let acts = call();
         let answered = Some(self.clock.fetch_add(1, Ordering::SeqCst));
-        if let Some(act) = act {
-            self.history.lock().unwrap().push(Event { client, act, asked, answered });
-        }
+        let events = acts.into_iter().map(|act| Event { client, act, asked, answered });
+        self.history.lock().unwrap().extend(events);
     }
 
     fn into_history(self) -> History {
@@ -86,10 +88,65 @@ fn round(space: &Space, client: u32, turn: u32, recorder: &Recorder) {
         let found = space.read_if(&template).expect("it goes on");
         Some(query(pattern, Purpose::Read, found.as_ref().map(number_of)))
     });
-    if turn.is_multiple_of(4) {
-        lease(space, client, (pattern, &template), recorder);
+    match turn % 4 {
+        0 => lease(space, client, (pattern, &template), recorder),
+        1 => replace(space, client, partition, recorder),
+        2 => return select(space, client, recorder),
+        _ => group(space, client, partition, recorder),
     }
-    take(space, client, pattern, recorder);
+    // What is left of the first rounds lets the later ones find something.
+    if turn > 1 {
+        take(space, client, pattern, recorder);
+    }
+}
+
+fn replace(space: &Space, client: u32, partition: Partition, recorder: &Recorder) {
+    let (of, put) = (Pattern::of(partition.0), (partition, recorder.number()));
+    recorder.call(client, || {
+        let found = space.replace_if(&matching(of), &[stored(put)]).expect("it goes on");
+        Some(Act::Replace { of, found: found.as_ref().map(number_of), puts: vec![put] })
+    });
+}
+
+/// Takes the oldest of all.
+fn select(space: &Space, client: u32, recorder: &Recorder) {
+    let of = [0, 1].map(Pattern::of);
+    recorder.call(client, || {
+        let found = space.select_if(&of.map(matching)).expect("it goes on");
+        let found = found.map(|(_, tuple)| number_of(&tuple));
+        Some(Act::Query { of: of.to_vec(), purpose: Purpose::Take, found })
+    });
+}
+
+/// Takes of one signature and reads of the other, for what it puts. If what it has read is gone by then, nothing of it has happened.
+fn group(space: &Space, client: u32, partition: Partition, recorder: &Recorder) {
+    let (group, [taken, read]) = (space.group(), [partition.0, 1 - partition.0].map(Pattern::of));
+    let (mut leased, mut witnessed) = (None, None);
+    recorder.call(client, || {
+        let found = group.take_if(&matching(taken)).expect("it goes on");
+        leased = found.as_ref().map(number_of);
+        Some(query(taken, Purpose::Lease, leased))
+    });
+    recorder.call(client, || {
+        let found = group.read_if(&matching(read)).expect("it goes on");
+        witnessed = found.as_ref().map(number_of);
+        Some(query(read, Purpose::Read, witnessed))
+    });
+    let put = (partition, recorder.number());
+    group.out(stored(put)).expect("it has not ended");
+    let leased: Vec<u32> = leased.into_iter().collect();
+    recorder.call(client, || {
+        let happened = match group.commit() {
+            Ok(()) => true,
+            Err(error) if error.code() == Code::Conflict => false,
+            Err(error) => panic!("it goes on: {error}"),
+        };
+        // What was taken is back before the error is there.
+        let returned = (!happened).then(|| Act::Return(leased.clone()));
+        let witnessed = witnessed.into_iter().collect();
+        let commit = Act::Commit { leased, witnessed, puts: vec![put], happened };
+        [commit].into_iter().chain(returned)
+    });
 }
 
 fn take(space: &Space, client: u32, pattern: Pattern, recorder: &Recorder) {
@@ -209,6 +266,7 @@ fn see_a_logged_space() {
     let (address, recorder) = (text(&socket), Recorder::default());
     let mut server = served_at(address, &log);
     let spaces = (0..CLIENTS).map(|_| connect_to(address)).collect();
+    let watcher = Watcher::of(&connect_to(address));
     work(spaces, &recorder, |wait| {
         for kill in 0..3 {
             wait(10 + 7 * kill);
@@ -218,12 +276,15 @@ fn see_a_logged_space() {
         wait(6);
     });
     empty(&connect_to(address), &recorder);
-    judge(&recorder.into_history());
+    let history = recorder.into_history();
+    judge(&history);
+    watcher.judge(&history);
 }
 
 fn see_a_replicated_space() {
     let (mut group, recorder) = (Group::start(), Recorder::default());
     let spaces = (0..CLIENTS).map(|_| group.connect()).collect();
+    let watcher = Watcher::of(&group.connect());
     work(spaces, &recorder, |wait| {
         for kill in 0..2 {
             wait(10 + 7 * kill);
@@ -233,7 +294,9 @@ fn see_a_replicated_space() {
         wait(6);
     });
     empty(&group.connect(), &recorder);
-    judge(&recorder.into_history());
+    let history = recorder.into_history();
+    judge(&history);
+    watcher.judge(&history);
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod hoisted;
 mod kept;
 mod keys;
 mod killed;
+mod left;
 mod machines;
 
 use crate::tool::{result, start, text};

@@ -172,6 +172,7 @@ static void finish(clinda_live *live, const clinda_tuple *result)
     clinda_complete_puts();
     clinda_value(&done, CLINDA_LONG, &made);
     const quintet_tuple *both[] = {done.fields, result == NULL ? NULL : result->fields};
+    clinda_tell_ending();
     quintet_status status = quintet_lease_acknowledge(live->right, both, result == NULL ? 1 : 2);
     /* Lost, this process was taken for dead, and another one has the right. */
     if (status != QUINTET_LEASE_LOST)
@@ -179,7 +180,6 @@ static void finish(clinda_live *live, const clinda_tuple *result)
     clinda_free(&done);
     quintet_lease_free(live->right);
     live->right = NULL;
-    clinda_tell_done();
 }
 
 /* Removes a tuple that nobody needs any more. */
@@ -214,8 +214,10 @@ void clinda_returned(clinda_live *live, clinda_type type, const void *result)
     clinda_tuple *part = &live->results[live->part];
 
     *part = begin_part(live, clinda_size(type), result);
-    if (live->site->calls > 1)
+    if (live->site->calls > 1) {
         finish(live, part);
+        clinda_tell_done();
+    }
 }
 
 int clinda_is_complete(const clinda_live *live)
@@ -252,6 +254,7 @@ void clinda_done(clinda_live *live, clinda_tuple *tuple)
     sweep(&live->given);
     for (int call = 0; live->site->calls > 1 && call < live->site->calls; call++)
         sweep(&live->results[call]);
+    clinda_tell_done();
 }
 
 const char *clinda_current_site(void)
@@ -272,6 +275,7 @@ void clinda_leave(void)
         finish(&current, NULL);
         sweep(&current.given);
     }
+    clinda_tell_done();
 }
 
 void clinda_wait_for_evals(void)

@@ -21,8 +21,9 @@
 /* Processes at once, with those that wait for tuples; and how often an eval is begun whose process dies. */
 enum { MOST_PROCESSES = 512, ATTEMPTS = 3 };
 
-/* What a process does: connects, waits for an eval, carries it out, waits for a tuple meanwhile, has carried it out. NONE is no process. */
-typedef enum { NONE, CONNECTING, IDLE, RUNNING, WAITING, DONE } state;
+/* What a process does: connects, waits for an eval, carries it out, waits for a tuple meanwhile, says that it is done and sweeps up behind it, has carried
+ * it out. NONE is no process. */
+typedef enum { NONE, CONNECTING, IDLE, RUNNING, WAITING, ENDING, DONE } state;
 
 /* A process, as it tells of itself and as it is known here. It is told at once, as it is shorter than a pipe's block. */
 typedef struct {
@@ -63,6 +64,8 @@ void clinda_tell_taken(const char *site, uint32_t attempt) { tell(RUNNING, site,
 
 void clinda_tell_waiting(int is_waiting) { tell(is_waiting ? WAITING : RUNNING, "", 0); }
 
+void clinda_tell_ending(void) { tell(ENDING, "", 0); }
+
 void clinda_tell_done(void) { tell(DONE, "", 0); }
 
 /* ---- In the process that makes them ---- */
@@ -75,6 +78,9 @@ static size_t count(state state)
         sum += children[i].state == state;
     return sum;
 }
+
+/* All but those that wait for a tuple. */
+static size_t busy(void) { return count(CONNECTING) + count(IDLE) + count(RUNNING) + count(ENDING); }
 
 static child *find(pid_t process)
 {
@@ -233,11 +239,12 @@ int clinda_serve_evals(int limit, int life)
         clinda_fail("clinda", "evals cannot be served: %s", strerror(errno));
     do {
         bury_all();
-        while (!has_given_up && failure == 0 && count(CONNECTING) + count(IDLE) + count(RUNNING) < (size_t)limit && add_idle())
+        while (!has_given_up && failure == 0 && busy() < (size_t)limit && add_idle())
             continue;
     } while (failure == 0 && wait_for_news(life));
-    /* Who is killed while it connects is something that the space complains of. */
-    for (bury_all(); count(CONNECTING) > 0; bury_all())
+    /* Who is killed while it connects is something that the space complains of. Who sweeps up said so before anybody could know that its eval is done. */
+    take_in_all();
+    for (bury_all(); count(CONNECTING) + count(ENDING) > 0; bury_all())
         wait_for_news(-1);
     for (size_t i = 0; i < MOST_PROCESSES; i++) {
         if (children[i].state != NONE)

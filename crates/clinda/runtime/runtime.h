@@ -61,11 +61,12 @@ void clinda_watch_for_halts(void);
 /* Serves evals until it is killed, or nothing can be read from `life` any more, unless that is -1: at most `limit` of them at once, not counting those that
  * wait for tuples. Each has a process of its own. Gives what to exit with: not 0 if such a process cannot wait for evals. */
 int clinda_serve_evals(int limit, int life);
-/* Tells that process that this one is connected; that it has taken an eval, for the `attempt`-th time; that it waits for a tuple, or goes on; that it is
- * done. */
+/* Tells that process that this one is connected; that it has taken an eval, for the `attempt`-th time; that it waits for a tuple, or goes on; that it
+ * says so in the space when it is done, and sweeps up; that it has. */
 void clinda_tell_connected(void);
 void clinda_tell_taken(const char *site, uint32_t attempt);
 void clinda_tell_waiting(int is_waiting);
+void clinda_tell_ending(void);
 void clinda_tell_done(void);
 
 /* ---- main.c ---- */

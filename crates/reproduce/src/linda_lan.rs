@@ -23,7 +23,7 @@ mod regression;
 mod sample;
 pub mod simulated;
 
-pub use kernels::{KernelRow, KernelSample, KernelStudy, Way};
+pub use kernels::{KERNEL_RUNS, KernelRow, KernelSample, KernelStudy, Way};
 pub use measured::{Curve, Drawing, DrawnLine, Fastest, Figure, Measured, PerOperation, Place};
 pub use published::{Across, PUBLISHED, Published};
 pub use quartiles::Quartiles;

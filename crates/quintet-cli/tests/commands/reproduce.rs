@@ -162,7 +162,7 @@ fn linda_lan_runs_on_two_machines_of_a_testbed() {
         .filter(|run| run["run"] == "kernels")
         .map(|run| run["way"].clone())
         .collect();
-    assert_eq!(ways, ["direct", "kernels"].repeat(4));
+    assert_eq!(ways, ["direct", "kernels", "kernels"].repeat(4));
 }
 
 #[test]
@@ -175,7 +175,9 @@ fn linda_lan_compares_kernels_with_direct_connections_here() {
     let runs: Vec<&Value> = objects.iter().filter(|object| object["run"] == "kernels").collect();
     // With one process and with three, in two turns.
     let ways: Vec<&str> = runs.iter().map(|run| run["way"].as_str().unwrap()).collect();
-    assert_eq!(ways, ["direct", "kernels"].repeat(4));
+    assert_eq!(ways, ["direct", "kernels", "kernels"].repeat(4));
+    let packets: Vec<u64> = runs.iter().filter_map(|run| run["packets"].as_u64()).collect();
+    assert_eq!(packets, [1, 1, 2].repeat(4));
     for run in runs {
         let processes = run["processes"].as_u64().unwrap();
         assert_eq!(run["operations"], 5 * 25 + 2 * processes, "{run}");
@@ -184,6 +186,7 @@ fn linda_lan_compares_kernels_with_direct_connections_here() {
     assert_eq!(objects.last().unwrap()["one_processor"], true);
     let rows: Vec<&Value> = objects.iter().filter(|object| object["time"].is_array()).collect();
     assert_eq!((rows.len(), rows[1]["processes"].as_u64()), (2, Some(3)));
+    assert!(rows.iter().all(|row| row["one_packet"][1].as_f64() > Some(0.0)), "{rows:?}");
     assert!(objects.last().unwrap()["findings"][0].as_str().is_some_and(|text| text.contains("kernels")));
 }
 

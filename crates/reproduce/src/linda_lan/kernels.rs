@@ -1,7 +1,8 @@
-//! Kernels against direct connections, measured: the paper's open question, with our kernels.
+//! Kernels against direct connections, measured: the paper's open question, with our kernels; and through kernels one packet against two, which is what the paper's
+//! own system did.
 
 use super::measured::Place;
-use super::{Drawing, DrawnLine, Quartiles, Usage};
+use super::{Drawing, DrawnLine, Packets, Quartiles, Usage};
 use crate::page;
 use core::fmt;
 use serde_json::{Value, json};
@@ -29,11 +30,17 @@ impl Way {
     }
 }
 
+/// The runs of a turn, in their order: both ways with one packet a message, and through kernels with two.
+pub const KERNEL_RUNS: [(Way, Packets); 3] =
+    [(Way::Direct, Packets::One), (Way::Kernels, Packets::One), (Way::Kernels, Packets::Two)];
+
 /// One run of jmatrix.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct KernelSample {
     /// How its processes asked.
     pub way: Way,
+    /// How each message went.
+    pub packets: Packets,
     /// On how many machines.
     pub machines: u8,
     /// Processes that multiply.
@@ -59,7 +66,7 @@ pub struct KernelStudy {
     pub place: Place,
 }
 
-/// What is compared at one number of processes: kernels by direct, within each turn.
+/// What is compared at one number of processes, within each turn: kernels by direct, one packet by two.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct KernelRow {
     /// On how many machines.
@@ -74,6 +81,10 @@ pub struct KernelRow {
     pub processor: Quartiles,
     /// The same of the manager alone.
     pub manager: Quartiles,
+    /// Through kernels, the time with one packet a message by that with two.
+    pub packet: Quartiles,
+    /// The same of the time on processors.
+    pub packet_processor: Quartiles,
 }
 
 impl KernelStudy {
@@ -86,26 +97,31 @@ impl KernelStudy {
     }
 
     fn row(&self, machines: u8, processes: u32) -> KernelRow {
-        let of = |way: Way| {
+        let of = |(way, packets): (Way, Packets)| {
             let is_meant = move |sample: &&KernelSample| {
-                (sample.machines, sample.processes, sample.way) == (machines, processes, way)
+                let one = (sample.machines, sample.processes, sample.way, sample.packets);
+                one == (machines, processes, way, packets)
             };
             self.samples.iter().filter(is_meant)
         };
-        let by = |value: fn(&KernelSample) -> f64| {
-            let pairs = of(Way::Kernels).filter_map(|with| {
-                let without = of(Way::Direct).find(|without| without.turn == with.turn)?;
-                Some(value(with) / value(without).max(f64::MIN_POSITIVE))
+        let by = |[one, other]: [(Way, Packets); 2], value: fn(&KernelSample) -> f64| {
+            let pairs = of(one).filter_map(|one| {
+                let other = of(other).find(|other| other.turn == one.turn)?;
+                Some(value(one) / value(other).max(f64::MIN_POSITIVE))
             });
             Quartiles::of(pairs)
         };
+        let [direct, kernels, in_two] = KERNEL_RUNS;
+        let (ways, packets) = ([kernels, direct], [kernels, in_two]);
         KernelRow {
             machines,
             processes,
-            seconds: Way::BOTH.map(|way| Quartiles::of(of(way).map(|sample| sample.seconds))),
-            time: by(|sample| sample.seconds),
-            processor: by(|sample| sample.usage.processor_ns as f64),
-            manager: by(|sample| sample.manager.processor_ns as f64),
+            seconds: [direct, kernels].map(|run| Quartiles::of(of(run).map(|sample| sample.seconds))),
+            time: by(ways, |sample| sample.seconds),
+            processor: by(ways, |sample| sample.usage.processor_ns as f64),
+            manager: by(ways, |sample| sample.manager.processor_ns as f64),
+            packet: by(packets, |sample| sample.seconds),
+            packet_processor: by(packets, |sample| sample.usage.processor_ns as f64),
         }
     }
 
@@ -142,8 +158,8 @@ impl KernelStudy {
     pub fn objects(&self) -> Vec<Value> {
         let run = |sample: &KernelSample| {
             json!({
-                "study": "linda-lan", "run": "kernels", "way": sample.way.name(), "machines": sample.machines, "processes": sample.processes,
-                "turn": sample.turn, "seconds": sample.seconds, "operations": sample.operations, "usage": sample.usage.as_json(),
+                "study": "linda-lan", "run": "kernels", "way": sample.way.name(), "packets": sample.packets.count(), "machines": sample.machines,
+                "processes": sample.processes, "turn": sample.turn, "seconds": sample.seconds, "operations": sample.operations, "usage": sample.usage.as_json(),
                 "manager": sample.manager.as_json(),
             })
         };
@@ -152,7 +168,8 @@ impl KernelStudy {
             let [direct, kernels] = row.seconds.map(three);
             json!({
                 "machines": row.machines, "processes": row.processes, "direct_s": direct, "kernels_s": kernels, "time": three(row.time),
-                "processor": three(row.processor), "manager_processor": three(row.manager),
+                "processor": three(row.processor), "manager_processor": three(row.manager), "one_packet": three(row.packet),
+                "one_packet_processor": three(row.packet_processor),
             })
         };
         let last = json!({
@@ -216,8 +233,22 @@ impl fmt::Display for KernelStudy {
                 "  {machines:>8} {processes:>9} {direct:>20} {kernels:>20} {time:>26} {processor:>19} {manager}"
             )?;
         }
+        self.write_packets(f)?;
         writeln!(f)?;
         self.findings().iter().try_for_each(|sentence| writeln!(f, "{sentence}"))
+    }
+}
+
+impl KernelStudy {
+    /// What one packet takes instead of two, as a table of its own.
+    fn write_packets(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "\n  through kernels, one packet a message by two:")?;
+        writeln!(f, "  machines processes                 time      processors' time")?;
+        for KernelRow { machines, processes, packet, packet_processor, .. } in self.rows() {
+            let [time, processor] = [packet, packet_processor].map(spread);
+            writeln!(f, "  {machines:>8} {processes:>9} {time:>20} {processor:>21}")?;
+        }
+        Ok(())
     }
 }
 
@@ -230,17 +261,20 @@ mod tests {
     use super::*;
 
     fn study(ratios: &[(u32, f64)]) -> KernelStudy {
-        let run = |way, processes, turn, seconds| {
+        let run = |(way, packets), processes, turn, seconds| {
             let usage = Usage { processor_ns: (seconds * 1e9) as u64, ..Usage::default() };
-            KernelSample { way, machines: 1, processes, turn, seconds, operations: 10, usage, manager: usage }
+            let (machines, operations, manager) = (1, 10, usage);
+            KernelSample { way, packets, machines, processes, turn, seconds, operations, usage, manager }
         };
         let pair = |(processes, ratio): &(u32, f64)| {
             (0..4)
                 .flat_map(|turn| {
                     let seconds = 1.0 + f64::from(turn);
+                    let [direct, kernels, in_two] = KERNEL_RUNS;
                     [
-                        run(Way::Direct, *processes, turn, seconds),
-                        run(Way::Kernels, *processes, turn, seconds * ratio),
+                        run(direct, *processes, turn, seconds),
+                        run(kernels, *processes, turn, seconds * ratio),
+                        run(in_two, *processes, turn, seconds * ratio * 2.0),
                     ]
                 })
                 .collect::<Vec<_>>()
@@ -255,6 +289,7 @@ mod tests {
         let [direct, kernels] = rows[0].seconds;
         assert_eq!((direct.median, kernels.median), (2.5, 3.75));
         assert!((rows[0].time.low - 1.5).abs() < 1e-9 && (rows[0].manager.high - 1.5).abs() < 1e-6);
+        assert!((rows[0].packet.median - 0.5).abs() < 1e-9, "{rows:?}");
     }
 
     #[test]

@@ -3,10 +3,13 @@
 
 use super::super::case::{Better, Case, Group, Prepare, Round, Unit};
 use super::super::link::Over;
+use super::machines::Machines;
+use super::member::Member;
 use super::net::Net;
 use super::{PLACEMENT, WAITING};
 use quintet::Error;
 use quintet::isotach::View;
+use quintet_testbed::Child;
 use rustix::process::Signal;
 use std::time::{Duration, Instant};
 
@@ -47,6 +50,10 @@ pub(super) fn cases() -> Vec<Case> {
         killed!("isochron-stall-two-5-tcp", Tcp, 5, [LAST_OF_5 - 1, LAST_OF_5]),
         killed!("isochron-stall-two-manager-5-shm", Shm, 5, [MANAGER, LAST_OF_5]),
         killed!("isochron-stall-two-manager-5-tcp", Tcp, 5, [MANAGER, LAST_OF_5]),
+        case("isochron-stall-3-machines-tls", GOAL, || between_machines(|lost| lost.kill().map(drop))),
+        case("isochron-stall-silent-3-machines-tls", GOAL_OF_SILENCE, || {
+            between_machines(|lost| lost.freeze())
+        }),
     ]
 }
 
@@ -61,20 +68,31 @@ fn rounds(over: Over, members: u16, lost: &'static [u16], signal: Signal) -> Res
     let me = (0..members).find(|member| !lost.contains(member)).unwrap_or_default();
     Ok(Box::new(move || {
         let net = Net::start_as(over, me, members)?;
-        Ok(stall(&net, lost, signal)?.as_nanos() as f64)
+        let lose = || lost.iter().try_for_each(|member| net.signal(*member, signal));
+        Ok(stall(&net.this, lost, lose)?.as_nanos() as f64)
     }))
 }
 
+/// One of three members is lost, each on a machine of its own.
+#[allow(clippy::unnecessary_wraps, reason = "as other cases are prepared, which may fail")]
+fn between_machines(lose: fn(&mut Child) -> std::io::Result<()>) -> Result<Round, Error> {
+    Ok(Box::new(move || Machines::start(3)?.stall(lose)))
+}
+
 /// Until as many isochrons as before have been executed in a view without those that are lost.
-fn stall(net: &Net, lost: &[u16], signal: Signal) -> Result<Duration, Error> {
+pub(super) fn stall(
+    this: &Member,
+    lost: &[u16],
+    lose: impl FnOnce() -> Result<(), Error>,
+) -> Result<Duration, Error> {
     let mut first = View(0);
     for _ in 0..COUNT {
-        first = net.this.execute_at_all()?;
+        first = this.execute_at_all()?;
     }
-    lost.iter().try_for_each(|member| net.signal(*member, signal))?;
+    lose()?;
     let (mut last, mut longest, mut after) = (Instant::now(), Duration::ZERO, 0);
     while after < COUNT {
-        let is_without = net.this.execute_at_all()? > first && !net.this.sees_any(lost);
+        let is_without = this.execute_at_all()? > first && !this.sees_any(lost);
         after += usize::from(is_without);
         let now = Instant::now();
         longest = longest.max(now.duration_since(last));

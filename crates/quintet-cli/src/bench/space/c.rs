@@ -2,7 +2,9 @@
 
 use super::super::case::{Beside, Better, Case, Group, Prepare, Round, Unit};
 use super::super::peer::Statistic;
-use super::pair::{small_in_process, small_in_shared_memory};
+use super::pair::{
+    made_anew_in_process, made_anew_in_shared_memory, small_in_process, small_in_shared_memory,
+};
 use super::served::Served;
 use super::{PLACEMENT, WAITING};
 use quintet::{Code, Error};
@@ -21,11 +23,14 @@ const FUSED: &str = "c/bench/steps-fuse";
 const GOAL: f64 = 1.1;
 
 pub(super) fn cases() -> Vec<Case> {
-    let pair = |name, ours: Prepare, rust: Prepare| {
+    let beside = |name, ours: Prepare, peer, prepare: Prepare| {
         Case::new(Group::Space, name, Unit::Nanoseconds, Better::Lower, ours)
-            .beside(Beside::Itself { name: "rust", prepare: rust })
+            .beside(Beside::Itself { name: peer, prepare })
             .goal(GOAL)
     };
+    let pair = |name, ours, rust| beside(name, ours, "rust", rust);
+    // C-Linda makes the tuple of each pair, where the one that Rust puts lies ready.
+    let alike = |name, ours, rust| beside(name, ours, "rust, each tuple made", rust);
     let steps = |name, ours: Prepare, plain: Prepare| {
         Case::new(Group::Space, name, Unit::Nanoseconds, Better::Lower, ours)
             .beside(Beside::Itself { name: "as written", prepare: plain })
@@ -35,7 +40,10 @@ pub(super) fn cases() -> Vec<Case> {
         pair("c-pair-inprocess", || in_process(PROGRAM), small_in_process),
         pair("c-pair-shm", || served(PROGRAM, &[]), small_in_shared_memory).under(WAITING, PLACEMENT),
         pair("pair-clinda-inprocess", || in_process(CLINDA), small_in_process),
+        alike("pair-clinda-inprocess", || in_process(CLINDA), made_anew_in_process),
         pair("pair-clinda-shm", || served(CLINDA, &[]), small_in_shared_memory).under(WAITING, PLACEMENT),
+        alike("pair-clinda-shm", || served(CLINDA, &[]), made_anew_in_shared_memory)
+            .under(WAITING, PLACEMENT),
         steps("farm-clinda-hoist-shm", || served(HOISTED, &["farm"]), || served(STEPS, &["farm"])),
         steps("reads-clinda-hoist-shm", || served(HOISTED, &["reads"]), || served(STEPS, &["reads"])),
         steps("token-clinda-fuse-shm", || served(FUSED, &["token"]), || served(STEPS, &["token"])),

@@ -6,12 +6,15 @@ use super::super::peer::{self, Peer};
 use super::served::Served;
 use super::{PLACEMENT, WAITING, median_of_groups};
 use quintet::{
-    Array, ArrayOf, Buffer, Code, ElementType, Error, Lab, Space, Template, Tuple, template, tuple,
+    Array, ArrayOf, Buffer, Code, ElementType, Error, Lab, Space, Template, Tuple, Value, template, tuple,
 };
+use std::hint::black_box;
 
 /// Small pairs of a round, and those that are timed together: reading the clock would weigh.
 const SMALL_PAIRS: u64 = 20_000;
 const GROUP: u64 = 16;
+/// Their bytes.
+const SMALL: usize = 64;
 /// Numbers of float64 in 1 MiB.
 const MEBIBYTE_NUMBERS: usize = 1 << 17;
 /// What a pair of at most 1 KiB over shared memory may take, in nanoseconds.
@@ -111,6 +114,36 @@ fn large_views(numbers: usize, count: u64) -> Result<Round, Error> {
     Ok(served.rounds(move || median_of_groups(count, 1, &pair)))
 }
 
+/// An array of 64 bytes that a program has, put by it in a tuple that it makes for each pair, and copied out of the one that it takes: in this process.
+pub(super) fn made_anew_in_process() -> Result<Round, Error> {
+    let space = Lab::embedded().space();
+    let pair = of_made_anew(space);
+    Ok(Box::new(move || median_of_groups(SMALL_PAIRS, GROUP, &pair)))
+}
+
+/// The same over shared memory.
+pub(super) fn made_anew_in_shared_memory() -> Result<Round, Error> {
+    let served = Served::start_over(Over::Shm)?;
+    let pair = of_made_anew(served.connect()?);
+    Ok(served.rounds(move || median_of_groups(SMALL_PAIRS, GROUP, &pair)))
+}
+
+fn of_made_anew(space: Space) -> impl Fn() -> Result<(), Error> {
+    let template = template!["pair", ?ArrayOf<u8, 1>];
+    let sent = [7u8; SMALL];
+    move || {
+        let made = Array::from_elements(&[SMALL as u64], black_box(&sent))?;
+        space.out(tuple!["pair", made])?;
+        let taken = space.take(&template)?;
+        let mut received = [0u8; SMALL];
+        if let Value::Array(array) = &taken[1] {
+            received.copy_from_slice(array.data());
+        }
+        black_box(received);
+        Ok(())
+    }
+}
+
 fn served(over: Over, pairs: Pairs) -> Result<Round, Error> {
     let served = Served::start_over(over)?;
     let space = served.connect()?;
@@ -121,7 +154,7 @@ fn served(over: Over, pairs: Pairs) -> Result<Round, Error> {
 impl Pairs {
     /// A name and 64 bytes, 20,000 times.
     pub(in crate::bench) fn small() -> Pairs {
-        Pairs::of_bytes(64, SMALL_PAIRS, GROUP)
+        Pairs::of_bytes(SMALL, SMALL_PAIRS, GROUP)
     }
 
     fn of_bytes(bytes: usize, count: u64, group: u64) -> Pairs {

@@ -142,19 +142,18 @@ impl Field {
 }
 
 impl Field {
-    /// Runs jmatrix once, with one packet a message, where processes ask the manager like this.
+    /// Runs jmatrix once, where processes ask the manager like this, and messages go so.
     ///
     /// # Errors
     /// As [`Field::run`].
     pub(super) fn run_jmatrix(
         &self,
-        way: Way,
+        (way, packets): (Way, Packets),
         dimension: u32,
         processes: u32,
         turn: u32,
     ) -> Result<KernelSample, Error> {
-        let one = Packets::One;
-        let mut manager = self.start(0, one, &self.place()?, &words(["manager"]))?;
+        let mut manager = self.start(0, packets, &self.place()?, &words(["manager"]))?;
         let at = hear(&manager)?["serving"].as_str().unwrap_or_default().to_owned();
         let machines = self.machines();
         let room = tempfile::Builder::new().prefix("quintet-").tempdir().map_err(refused("make a folder"))?;
@@ -162,7 +161,7 @@ impl Field {
             Way::Direct => Vec::new(),
             Way::Kernels => (0..usize::from(machines))
                 .map(|machine| {
-                    self.start(machine, one, &at, &words(["kernel", &self.kernel_at(machine, &room)]))
+                    self.start(machine, packets, &at, &words(["kernel", &self.kernel_at(machine, &room)]))
                 })
                 .collect::<Result<_, _>>()?,
         };
@@ -173,10 +172,10 @@ impl Field {
         // As in the paper: the first goes to the other machine, as the program itself is on this one.
         let place = |worker: u32| usize::from(machines == 2 && worker.is_multiple_of(2));
         let workers: Vec<Child> = (0..processes)
-            .map(|worker| self.start(place(worker), one, at(place(worker)), &words(["worker"])))
+            .map(|worker| self.start(place(worker), packets, at(place(worker)), &words(["worker"])))
             .collect::<Result<_, _>>()?;
         let master = words(["matrix", &dimension.to_string(), &processes.to_string()]);
-        let mut master = self.start(0, one, at(0), &master)?;
+        let mut master = self.start(0, packets, at(0), &master)?;
         hear(&master)?;
         let before = used(&mut manager)?;
         let kernels_before = kernels.iter_mut().map(used).collect::<Result<Vec<_>, _>>()?;
@@ -194,7 +193,8 @@ impl Field {
             operations += said["operations"].as_u64().unwrap_or_default();
         }
         let seconds = said["seconds"].as_f64().unwrap_or_default();
-        Ok(KernelSample { way, machines, processes, turn, seconds, operations, usage, manager: of_manager })
+        let manager = of_manager;
+        Ok(KernelSample { way, packets, machines, processes, turn, seconds, operations, usage, manager })
     }
 
     /// Where the kernel of a machine listens: as the manager does where there is one machine.

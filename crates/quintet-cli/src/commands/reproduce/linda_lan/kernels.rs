@@ -1,9 +1,9 @@
-//! Kernels against direct connections, with 1 to 64 processes.
+//! Kernels against direct connections, with 1 to 64 processes; and one packet against two through them.
 
 use super::{Arguments, bar, draw, fields, load, show};
 use crate::pinning;
 use quintet::Error;
-use quintet_reproduce::linda_lan::{KernelStudy, Way};
+use quintet_reproduce::linda_lan::{KERNEL_RUNS, KernelStudy};
 use std::process::ExitCode;
 
 /// Of the simulated comparison as well.
@@ -14,7 +14,7 @@ const PROCESSES_QUICK: [u32; 2] = [1, 3];
 const TURNS: u32 = 10;
 const TURNS_QUICK: u32 = 2;
 
-/// Runs jmatrix both ways in each turn.
+/// Runs jmatrix both ways in each turn, and through kernels with two packets.
 pub(crate) fn live(arguments: &Arguments) -> Result<ExitCode, Error> {
     let study = measure(arguments)?;
     let text = match arguments.json {
@@ -33,12 +33,12 @@ fn measure(arguments: &Arguments) -> Result<KernelStudy, Error> {
     let turns = arguments.runs.unwrap_or(turns);
     let fields = fields(arguments, &mut study.place)?;
     (study.place.processors, study.place.load_before) = (pinning::allowed()?.len(), load());
-    let bar = bar(turns as usize * fields.len() * processes.len() * Way::BOTH.len());
+    let bar = bar(turns as usize * fields.len() * processes.len() * KERNEL_RUNS.len());
     for turn in 0..turns {
         for field in &fields {
             for processes in processes {
-                for way in Way::BOTH {
-                    study.samples.push(field.run_jmatrix(way, dimension, *processes, turn)?);
+                for run in KERNEL_RUNS {
+                    study.samples.push(field.run_jmatrix(run, dimension, *processes, turn)?);
                     bar.inc(1);
                 }
             }

@@ -45,7 +45,7 @@ pub(crate) struct Arguments {
     /// With linda-lan --live: on one machine or on two [default: on both, if there may be two]
     #[arg(long, value_name = "N", requires = "live", conflicts_with_all = ["simulated", "what_if"], value_parser = clap::value_parser!(u8).range(1..=2))]
     machines: Option<u8>,
-    /// With linda-lan --live: the paper's open question instead: jmatrix through kernels and by direct connections, with 1 to 64 processes
+    /// With linda-lan --live: the paper's open question instead: jmatrix through kernels and by direct connections, with 1 to 64 processes, and through kernels with two packets a message
     #[arg(long, requires = "live", conflicts_with_all = ["simulated", "what_if"])]
     kernels: bool,
     /// With linda-lan --live: each machine has one processor, as the paper's had: all its processes stay on that

@@ -79,7 +79,7 @@ static size_t count(state state)
     return sum;
 }
 
-/* All but those that wait for a tuple. */
+/* Those that have an eval or wait for one, but who waits for a tuple. */
 static size_t busy(void) { return count(CONNECTING) + count(IDLE) + count(RUNNING) + count(ENDING); }
 
 static child *find(pid_t process)

@@ -197,6 +197,26 @@ impl Act {
         }
     }
 
+    /// What it has put: nothing, if what it was to happen with was not there.
+    #[must_use]
+    pub fn added(&self) -> &[(Partition, u32)] {
+        match self {
+            Act::Replace { found: None, .. } | Act::Commit { happened: false, .. } => &[],
+            act => act.puts(),
+        }
+    }
+
+    /// The tuples that it has removed for good, as far as its client was told which.
+    #[must_use]
+    pub fn removed(&self) -> &[u32] {
+        match self {
+            Act::Query { purpose: Purpose::Take, found, .. } | Act::Replace { found, .. } => found.as_slice(),
+            Act::Collect { takes: true, found, .. } => found,
+            Act::Commit { leased, happened: true, .. } => leased,
+            _ => &[],
+        }
+    }
+
     /// The tuples that it names without saying where they are.
     fn named(&self) -> impl Iterator<Item = u32> {
         let (one, other): (&[u32], &[u32]) = match self {

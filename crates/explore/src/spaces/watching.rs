@@ -8,7 +8,7 @@ use super::ledger::ANSWERED_ONCE;
 use super::templates::{number_of, partition_of};
 use crate::system::Broken;
 use quintet_contract::NodeId;
-use quintet_linearizability::{Act, Event, Partition, Pattern, Purpose};
+use quintet_linearizability::{Act, Event, Partition, Pattern};
 use quintet_tuple_space::{Answer, Change, Events, Tuple};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -354,19 +354,9 @@ impl Book {
 
 /// What an operation did to tuples, as far as that happens to each of them once.
 fn changes(act: &Act) -> impl Iterator<Item = (u32, Change)> {
-    let (gone, change): (&[u32], Change) = match act {
-        Act::Query { purpose: Purpose::Take, found, .. } | Act::Replace { found, .. } => {
-            (found.as_slice(), Change::Taken)
-        }
-        Act::Collect { takes: true, found, .. } => (found, Change::Taken),
-        Act::Commit { leased, happened: true, .. } => (leased, Change::Done),
-        _ => (&[], Change::Taken),
-    };
-    let puts = match act {
-        Act::Replace { found: None, .. } | Act::Commit { happened: false, .. } => &[],
-        act => act.puts(),
-    };
-    gone.iter().map(move |tuple| (*tuple, change)).chain(puts.iter().map(|(_, tuple)| (*tuple, Change::Put)))
+    let change = if matches!(act, Act::Commit { .. }) { Change::Done } else { Change::Taken };
+    let removed = act.removed().iter().map(move |tuple| (*tuple, change));
+    removed.chain(act.added().iter().map(|(_, tuple)| (*tuple, Change::Put)))
 }
 
 /// # Errors

@@ -1,7 +1,7 @@
 //! What a program leaves in its space.
 
 use super::{check_product, example};
-use crate::tool::{quintet, result, text};
+use crate::tool::{quintet, result, text, wait_until};
 use quintet::{Lab, ServeConfig, Server, template};
 use quintet_testbed::{Program, TempDir};
 use serde_json::Value;
@@ -22,14 +22,22 @@ fn the_scope_names_what_the_papers_workers_leave() {
 
     let space = Lab::connect(&socket, 0, Duration::from_secs(60)).unwrap().space();
     assert_eq!(space.count(&template![0i32]).unwrap(), WORKERS);
-    std::thread::sleep(Duration::from_millis(100)); // what --leak-after says
-    let scope = ["scope", "--once", "--json", "--leak-after", "0.1", "--space", text(&socket)];
+    // Beside them only what all workers read, and nobody takes: two matrices, and their dimension.
+    let mut leaks = Vec::new();
+    wait_until(|| {
+        leaks = leaks_of(text(&socket));
+        leaks.len() >= 4
+    });
+    let left = leaks.iter().find(|row| row["partition"] == "(?i32)").unwrap_or_else(|| panic!("{leaks:?}"));
+    assert_eq!((leaks.len(), &left["leak"]["tuples"]), (4, &WORKERS.into()), "{leaks:?}");
+}
+
+/// What lies in the space and was given to nobody for a tenth of a second.
+fn leaks_of(space: &str) -> Vec<Value> {
+    let scope = ["scope", "--once", "--json", "--leak-after", "0.1", "--space", space];
     let (code, said) = result(quintet(scope));
+    assert_eq!(code, 0, "{said}");
     let shown: Value = serde_json::from_str(&said).unwrap_or_else(|error| panic!("{error}: {said}"));
     let rows = shown["partitions"].as_array().expect("partitions");
-    let leaks: Vec<_> = rows.iter().filter(|row| !row["leak"].is_null()).collect();
-    let left = leaks.iter().find(|row| row["partition"] == "(?i32)").unwrap_or_else(|| panic!("{said}"));
-    assert_eq!((code, &left["leak"]["tuples"]), (0, &WORKERS.into()), "{said}");
-    // Beside them only what all workers read, and nobody takes: two matrices, and their dimension.
-    assert_eq!(leaks.len(), 4, "{said}");
+    rows.iter().filter(|row| !row["leak"].is_null()).cloned().collect()
 }

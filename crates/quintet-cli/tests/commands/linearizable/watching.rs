@@ -3,7 +3,7 @@
 use super::{History, number_of};
 use crate::tool::LONG;
 use quintet::{Change, EventStream, Since, Space, TupleEvent};
-use quintet_linearizability::{Act, Event, Purpose};
+use quintet_linearizability::{Act, Event};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What it was told: of which tuple what.
@@ -53,28 +53,16 @@ impl Watcher {
 }
 
 /// What an operation did to tuples, as far as that happens to each of them once.
-fn changes(act: &Act) -> Vec<(u32, Change)> {
-    let (gone, change): (&[u32], Change) = match act {
-        Act::Query { purpose: Purpose::Take, found, .. } | Act::Replace { found, .. } => {
-            (found.as_slice(), Change::Taken)
-        }
-        Act::Commit { leased, happened: true, .. } => (leased, Change::Done),
-        _ => (&[], Change::Taken),
-    };
-    let puts = match act {
-        Act::Replace { found: None, .. } | Act::Commit { happened: false, .. } => &[],
-        act => act.puts(),
-    };
-    let gone = gone.iter().map(|tuple| (*tuple, change));
-    gone.chain(puts.iter().map(|(_, tuple)| (*tuple, Change::Put))).collect()
+fn changes(act: &Act) -> impl Iterator<Item = (u32, Change)> {
+    let change = if matches!(act, Act::Commit { .. }) { Change::Done } else { Change::Taken };
+    let removed = act.removed().iter().map(move |tuple| (*tuple, change));
+    removed.chain(act.added().iter().map(|(_, tuple)| (*tuple, Change::Put)))
 }
 
 /// What is wrong with what was told.
 fn fault(told: &Told, history: &History) -> Option<String> {
-    let done: BTreeMap<(u32, Change), &Event<Act>> = history
-        .iter()
-        .flat_map(|event| changes(&event.act).into_iter().map(move |change| (change, event)))
-        .collect();
+    let done: BTreeMap<(u32, Change), &Event<Act>> =
+        history.iter().flat_map(|event| changes(&event.act).map(move |change| (change, event))).collect();
     let known: BTreeSet<_> = told.iter().copied().collect();
     if let Some(untold) = done.keys().find(|change| !known.contains(change)) {
         return Some(format!("{untold:?} is not told"));

@@ -170,6 +170,13 @@ static uint64_t tuples_in(quintet_space *space) {
     return state.tuples + state.hidden;
 }
 
+/* Hidden may be too what this connection took since the worker on another of its threads began to wait: it is settled once that ends. */
+static bool only_left(quintet_space *space, uint64_t tuples) {
+    quintet_state state;
+    OK(quintet_space_status(space, &state));
+    return state.tuples == tuples && state.leases == 0;
+}
+
 static void workers_killed_at_any_moment_lose_and_double_no_tuple(quintet_space *space) {
     quintet_tuple *any = any_pair("product"), *made;
     OK(quintet_tuple_add_formal(any, QUINTET_TYPE_INT64));
@@ -202,8 +209,16 @@ static void workers_killed_at_any_moment_lose_and_double_no_tuple(quintet_space 
     kill_worker(last);
 }
 
+/* Until the server has seen that a killed worker is gone: a call may still go to it, and is an attempt. */
+static void wait_for_no_waiter(quintet_space *space) {
+    quintet_state state;
+    do OK(quintet_space_status(space, &state));
+    while (state.waiters > 0);
+}
+
 /* The worker that is left ends with its space. */
 static pid_t one_whose_workers_all_die_fails(quintet_space *space) {
+    wait_for_no_waiter(space);
     OK(quintet_space_eval_on_workers(space, "die", NULL, LONG_MS));
     for (int attempts = 0; attempts < 5; attempts++) CHECK(WIFSIGNALED(ended(start_worker())));
     pid_t left = start_worker();
@@ -281,7 +296,8 @@ static void failures_are_tuples_and_other_calls_wait(void) {
     has_failed(space, "end", "without a tuple");
     ask_for(space, "end", "give");
     take_number(space, "give", 3);
-    CHECK(calls_of(space, "other") == 1 && calls_of(space, "nobody's") == 1 && tuples_in(space) == 2);
+    CHECK(calls_of(space, "other") == 1 && calls_of(space, "nobody's") == 1);
+    CHECK(only_left(space, 2));
     REFUSED("before that", quintet_evals_add(evals, "late", NULL, die, NULL));
     OK(quintet_lab_close(lab));
     CHECK(pthread_join(thread, NULL) == 0);

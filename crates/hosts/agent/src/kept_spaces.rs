@@ -104,6 +104,7 @@ impl KeptSpaces {
             allow: rights(view, space),
             leads: self.leads(view, name, space),
             votes: self.votes(space.since(place)),
+            log_told: self.log_told(name),
         };
         let rule = self.admission.clone();
         let members = self
@@ -138,6 +139,12 @@ impl KeptSpaces {
         let inbox = self.inbox.clone();
         // It fails only when the agent ends, and the next one hears it anew.
         Arc::new(move || drop(inbox.send(Inbox::Votes(since))))
+    }
+
+    /// Tells how far the log of a space is read.
+    fn log_told(&self, name: &str) -> Arc<dyn Fn(String) + Send + Sync> {
+        let (told, name) = (Arc::clone(&self.told), name.to_owned());
+        Arc::new(move |text| told(&Notice::SpaceLog { name: name.clone(), text }))
     }
 
     /// Removes the logs of all other spaces than those in these folders.

@@ -96,6 +96,13 @@ pub enum Notice {
         /// Why not.
         text: String,
     },
+    /// How far the log of a space that this machine keeps is read, or what it has.
+    SpaceLog {
+        /// The space's name.
+        name: String,
+        /// That, on one line.
+        text: String,
+    },
     /// Another machine leads a space that several keep, or none does.
     SpaceLeader {
         /// The space's name.
@@ -201,6 +208,7 @@ impl fmt::Display for Notice {
                 f,
                 "this machine is to keep the space {name}, and cannot: {text}; it is tried again every second"
             ),
+            Notice::SpaceLog { name, text } => write!(f, "the space {name}: {text}"),
             Notice::SpaceLeader { name, machine: Some(machine) } => {
                 write!(f, "{machine} leads the space {name}")
             }

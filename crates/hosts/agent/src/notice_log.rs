@@ -60,6 +60,7 @@ impl Notice {
             | Notice::SpaceEnded
             | Notice::KeepsSpace { .. }
             | Notice::SpaceNotKept { .. }
+            | Notice::SpaceLog { .. }
             | Notice::SpaceLeader { .. }
             | Notice::SpaceRemoved { .. } => self.log_of_space(node.0),
         }
@@ -118,6 +119,7 @@ impl Notice {
             Notice::ServesSpace { places } => info!(target: SPACE, node, places, "{self}"),
             Notice::SpaceNotServed { .. } => error!(target: SPACE, node, "{self}"),
             Notice::KeepsSpace { name, places } => info!(target: SPACE, node, name, places, "{self}"),
+            Notice::SpaceLog { name, .. } => info!(target: SPACE, node, name, "{self}"),
             Notice::SpaceLeader { name, machine: Some(machine) } => {
                 info!(target: SPACE, node, name, machine, "{self}");
             }

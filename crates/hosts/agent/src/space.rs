@@ -64,6 +64,8 @@ pub struct KeptPlan {
     pub leads: Arc<dyn Fn(Option<u8>) + Send + Sync>,
     /// Is told when this replica of several has the log on its disk: it must not wait.
     pub votes: Arc<dyn Fn() + Send + Sync>,
+    /// Is told how far the log is read, and what it has, on one line: it must not wait.
+    pub log_told: Arc<dyn Fn(String) + Send + Sync>,
 }
 
 /// A space that is served. Dropped, it ends.

@@ -1,6 +1,7 @@
 //! What a host is told of the log of one of its protocols.
 
 use quintet_wire::{Decode, DecodeError, Encode, Reader, Sink};
+use std::fmt;
 
 /// The longest text.
 const MAX_TEXT_BYTES: usize = 1024;
@@ -34,6 +35,28 @@ pub enum LogNews {
     Failed(String),
     /// A replica has the log on its disk, and counts in a majority from now on: told once in each of its lives.
     Votes,
+}
+
+/// On one line, for people.
+impl fmt::Display for LogNews {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LogNews::Reading { read, of } => write!(f, "the log is read: {read} of {of} bytes"),
+            LogNews::Open { life: 0, .. } => {
+                f.write_str("there is no log so far: this replica waits until all the others are there")
+            }
+            LogNews::Open { life: 1, .. } => f.write_str("a new log begins"),
+            LogNews::Open { life, inputs, torn_bytes } => {
+                write!(f, "the log is read: life {life} begins, {inputs} inputs were done again")?;
+                match torn_bytes {
+                    0 => Ok(()),
+                    torn => write!(f, "; {torn} bytes at its end were not whole, of which nobody was told"),
+                }
+            }
+            LogNews::Refused(text) | LogNews::Failed(text) => f.write_str(text),
+            LogNews::Votes => f.write_str("this replica has the log, and votes"),
+        }
+    }
 }
 
 impl Encode for LogNews {

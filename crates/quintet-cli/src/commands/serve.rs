@@ -159,17 +159,7 @@ fn log(arguments: &Arguments, failed: Sender<End>) -> Result<Option<SpaceLog>, E
     // A limit on the length of files is a full disk like others: it ends no server.
     flag::register(SIGXFSZ, Arc::default()).map_err(refused("handle signals"))?;
     let told: LogSink = Arc::new(move |news| match news {
-        LogNews::Reading { read, of } => tell(format!("the log is read: {read} of {of} bytes")),
-        LogNews::Open { life: 0, .. } => {
-            tell("there is no log so far: this replica waits until all the others are there");
-        }
-        LogNews::Open { life: 1, .. } => tell("a new log begins"),
-        LogNews::Open { life, inputs, torn_bytes: 0 } => {
-            tell(format!("the log is read: life {life} begins, {inputs} inputs were done again"));
-        }
-        LogNews::Open { life, inputs, torn_bytes } => tell(format!(
-            "the log is read: life {life} begins, {inputs} inputs were done again; {torn_bytes} bytes at its end were not whole, of which nobody was told"
-        )),
+        LogNews::Reading { .. } | LogNews::Open { .. } => tell(news),
         // Said by the error that ends the command; and who leads says more than who votes.
         LogNews::Refused(_) | LogNews::Votes => {}
         LogNews::Failed(_) => drop(failed.send(End::Failed)),

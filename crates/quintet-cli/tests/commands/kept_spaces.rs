@@ -104,10 +104,12 @@ fn a_space_on_one_disk_and_one_on_three_are_created_found_listed_and_removed() {
     let roles: Vec<&Value> = replicas.as_array().expect("three").iter().map(|row| &row["role"]).collect();
     assert_eq!(roles.iter().filter(|role| **role == "leads").count(), 1, "{replicas}");
     let a_theirs = space(&a, "theirs");
+    assert!(told(&b).contains("the space theirs: a new log begins"), "{}", told(&b));
     kill(&b);
     b.up();
     assert_eq!(a_theirs.count(&template!["task", ?i64]).unwrap(), 1);
     b.is_refused(&own, 77, &["may not use this space"]);
+    wait_until(|| told(&b).contains("the space theirs: the log is read: life 2 begins"));
     rights_change([&a, &b, &c]);
     a.does(&["space", "remove", "theirs"]);
     let names: Vec<Value> = listed(&c).iter().map(|space| space["name"].clone()).collect();

@@ -289,11 +289,12 @@ fn space(settings: &Settings, serving: &Serving) -> Result<StartSpace, Error> {
 fn keeping(mut config: ServeConfig, kept: &KeptPlan) -> ServeConfig {
     (config.space.max_bytes, config.space.max_tuples) = (kept.max_bytes, kept.max_tuples);
     config.allow.clone_from(&kept.allow);
-    let votes = Arc::clone(&kept.votes);
-    let log_told: LogSink = Arc::new(move |news| {
-        if *news == LogNews::Votes {
-            votes();
-        }
+    let (votes, log_told) = (Arc::clone(&kept.votes), Arc::clone(&kept.log_told));
+    let log_told: LogSink = Arc::new(move |news| match news {
+        LogNews::Reading { .. } | LogNews::Open { .. } => log_told(news.to_string()),
+        LogNews::Votes => votes(),
+        // Why it is not kept, or no more, is asked for by `failure`.
+        LogNews::Refused(_) | LogNews::Failed(_) => {}
     });
     config.log = Some(SpaceLog { told: Some(log_told), ..SpaceLog::new(&kept.folder) });
     let (replica, replicas, identities) = (kept.replica, kept.replicas.clone(), kept.identities.clone());

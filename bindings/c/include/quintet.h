@@ -3056,7 +3056,7 @@ quintet_status quintet_isonet_is_present(quintet_isonet *isonet, uint16_t member
  * Takes the next message, in the one order, if one comes within `timeout_ms`. Its data are good until the next is taken, or the isonet is freed. A program that shares its state also
  * takes that of another one, and is asked for its own; one that wants news of views or values takes those.
  *
- * Fails with `QUINTET_TIMED_OUT`; `QUINTET_BUSY` while this program is to give its state; `QUINTET_CANCELLED` if the program's interrupt check ended the wait; `QUINTET_UNREACHABLE` or `QUINTET_PEER_SILENT` if this member
+ * Fails with `QUINTET_TIMED_OUT`; `QUINTET_BUSY` while this program is to give its state; `QUINTET_CANCELLED` if the program's interrupt check ended the wait; `QUINTET_PEER_SILENT` if this member
  * has stopped; `QUINTET_TASK_FAILED` if the program took nothing for so long that this member has left; `QUINTET_NO_HANDLER` if a message came for a handler that this member has not; `QUINTET_CLOSED` once it was closed.
  */
 quintet_status quintet_isonet_next(quintet_isonet *isonet,
@@ -3084,7 +3084,7 @@ quintet_status quintet_isonet_place(quintet_isonet *isonet,
  * Waits until all isochrons of this member are executed and all members close, and ends. It takes no more messages: what comes meanwhile is dropped. The program's interrupt
  * check is not asked.
  *
- * Fails with `QUINTET_UNREACHABLE` or `QUINTET_PEER_SILENT` if this member has stopped, `QUINTET_NO_HANDLER`, `QUINTET_CLOSED` if it was closed before.
+ * Fails with `QUINTET_PEER_SILENT` if this member has stopped, `QUINTET_NO_HANDLER`, `QUINTET_CLOSED` if it was closed before.
  */
 quintet_status quintet_isonet_close(quintet_isonet *isonet);
 
@@ -3157,7 +3157,7 @@ quintet_status quintet_isonet_tell_values(quintet_isonet *isonet);
  *
  * With `QUINTET_OK` it has happened, or happens if this member goes on, unless `update` gave false. Otherwise the variables keep what they have: `QUINTET_TIMED_OUT` if they were not this member's to
  * change within `timeout_ms`, `QUINTET_CANCELLED` if the program's interrupt check ended the wait, `QUINTET_BUSY` if messages fill their room and nobody takes them; `QUINTET_BAD_VALUE` for no variable,
- * one twice or one that there is not; `QUINTET_PEER_DIED` if a variable had no value (see `quintet_no_value`), and all of them are zeros now; `QUINTET_UNREACHABLE` and its kin as `quintet_isochron_wait`.
+ * one twice or one that there is not; `QUINTET_PEER_DIED` if a variable had no value (see `quintet_no_value`), and all of them are zeros now; `QUINTET_PEER_SILENT` and its kin as `quintet_isochron_wait`.
  */
 quintet_status quintet_isonet_update(quintet_isonet *isonet,
                                      const uint32_t *variables,
@@ -3184,7 +3184,7 @@ quintet_status quintet_isonet_compare_and_swap(quintet_isonet *isonet,
  * behind whatever isochrons do. What one member sends another in plain messages comes in the order in which it was sent.
  *
  * Fails with `QUINTET_BAD_VALUE` for no such member, `QUINTET_TOO_LARGE`; `QUINTET_BUSY` if 256 plain messages of this member have not arrived, and it was not sent; `QUINTET_BUSY`, too, while messages fill their
- * room here and nobody takes them, `QUINTET_TIMED_OUT` or `QUINTET_CANCELLED`, and then it goes on; `QUINTET_PEER_DIED` if that member has ended, and it may have arrived; `QUINTET_UNREACHABLE` and its kin as
+ * room here and nobody takes them, `QUINTET_TIMED_OUT` or `QUINTET_CANCELLED`, and then it goes on; `QUINTET_PEER_DIED` if that member has ended, and it may have arrived; `QUINTET_PEER_SILENT` and its kin as
  * `quintet_isochron_wait`.
  */
 quintet_status quintet_isonet_send_plain(quintet_isonet *isonet,
@@ -3197,7 +3197,7 @@ quintet_status quintet_isonet_send_plain(quintet_isonet *isonet,
 /**
  * Sends it, and does not wait: whether it arrives is not told.
  *
- * Fails with `QUINTET_BUSY` if it would have to wait, as 256 plain messages of this member have not arrived, and it was not sent: try again later; `QUINTET_BAD_VALUE` for no such member, `QUINTET_TOO_LARGE`, `QUINTET_UNREACHABLE` and its kin.
+ * Fails with `QUINTET_BUSY` if it would have to wait, as 256 plain messages of this member have not arrived, and it was not sent: try again later; `QUINTET_BAD_VALUE` for no such member, `QUINTET_TOO_LARGE`, `QUINTET_PEER_SILENT` and its kin.
  */
 quintet_status quintet_isonet_begin_plain(quintet_isonet *isonet,
                                           uint16_t member,
@@ -3332,7 +3332,7 @@ quintet_status quintet_isonet_check_witnesses(quintet_buffer *const *witnesses,
 /**
  * Begins to put one together. To be freed with `quintet_isochron_free`.
  *
- * Fails with `QUINTET_UNREACHABLE` or `QUINTET_PEER_SILENT` if this member has stopped, `QUINTET_CLOSED` once the isonet was closed, `QUINTET_BAD_VALUE` before
+ * Fails with `QUINTET_PEER_SILENT` if this member has stopped, `QUINTET_CLOSED` once the isonet was closed, `QUINTET_BAD_VALUE` before
  * it was joined.
  */
 quintet_status quintet_isochron_new(quintet_isonet *isonet,
@@ -3403,7 +3403,7 @@ quintet_status quintet_isochron_assign(quintet_isochron *isochron,
  * Begins it, and does not wait. Isochrons are executed in the order in which their member has begun them.
  *
  * Fails with `QUINTET_BUSY` if it would have to wait, and then it is what it was before, to be begun again later: 240 isochrons of this member wait (256 for one that gives more reserved places their values than it
- * reserves), or 1008 have begun from the first that waits on. Fails with `QUINTET_BAD_VALUE` if it is empty, or was begun before; `QUINTET_UNREACHABLE` and its kin.
+ * reserves), or 1008 have begun from the first that waits on. Fails with `QUINTET_BAD_VALUE` if it is empty, or was begun before; `QUINTET_PEER_SILENT` and its kin.
  */
 quintet_status quintet_isochron_begin(quintet_isochron *isochron);
 
@@ -3412,7 +3412,7 @@ quintet_status quintet_isochron_begin(quintet_isochron *isochron);
  *
  * Fails with `QUINTET_TIMED_OUT` or `QUINTET_CANCELLED`, and then it goes on; `QUINTET_BUSY` while messages
  * fill their room and nobody takes them: take some (`quintet_isonet_next`) and wait again, it goes on; `QUINTET_BAD_VALUE` if it reserves a place twice, gives a value for none or was not
- * begun; `QUINTET_PEER_DIED` if a member has ended and none of those that are left has executed it: begin another one; `QUINTET_UNREACHABLE` or `QUINTET_PEER_SILENT` if this member has
+ * begun; `QUINTET_PEER_DIED` if a member has ended and none of those that are left has executed it: begin another one; `QUINTET_PEER_SILENT` if this member has
  * stopped, and it may have been executed.
  */
 quintet_status quintet_isochron_wait(quintet_isochron *isochron,

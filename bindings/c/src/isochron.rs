@@ -52,7 +52,7 @@ pub enum quintet_no_value {
 
 /// Begins to put one together. To be freed with `quintet_isochron_free`.
 ///
-/// Fails with `QUINTET_UNREACHABLE` or `QUINTET_PEER_SILENT` if this member has stopped, `QUINTET_CLOSED` once the isonet was closed, `QUINTET_BAD_VALUE` before
+/// Fails with `QUINTET_PEER_SILENT` if this member has stopped, `QUINTET_CLOSED` once the isonet was closed, `QUINTET_BAD_VALUE` before
 /// it was joined.
 #[unsafe(no_mangle)]
 pub extern "C" fn quintet_isochron_new(
@@ -168,7 +168,7 @@ pub extern "C" fn quintet_isochron_assign(
 /// Begins it, and does not wait. Isochrons are executed in the order in which their member has begun them.
 ///
 /// Fails with `QUINTET_BUSY` if it would have to wait, and then it is what it was before, to be begun again later: 240 isochrons of this member wait (256 for one that gives more reserved places their values than it
-/// reserves), or 1008 have begun from the first that waits on. Fails with `QUINTET_BAD_VALUE` if it is empty, or was begun before; `QUINTET_UNREACHABLE` and its kin.
+/// reserves), or 1008 have begun from the first that waits on. Fails with `QUINTET_BAD_VALUE` if it is empty, or was begun before; `QUINTET_PEER_SILENT` and its kin.
 #[unsafe(no_mangle)]
 pub extern "C" fn quintet_isochron_begin(isochron: Option<&quintet_isochron>) -> quintet_status {
     guarded(|| {
@@ -194,7 +194,7 @@ pub extern "C" fn quintet_isochron_begin(isochron: Option<&quintet_isochron>) ->
 ///
 /// Fails with `QUINTET_TIMED_OUT` or `QUINTET_CANCELLED`, and then it goes on; `QUINTET_BUSY` while messages
 /// fill their room and nobody takes them: take some (`quintet_isonet_next`) and wait again, it goes on; `QUINTET_BAD_VALUE` if it reserves a place twice, gives a value for none or was not
-/// begun; `QUINTET_PEER_DIED` if a member has ended and none of those that are left has executed it: begin another one; `QUINTET_UNREACHABLE` or `QUINTET_PEER_SILENT` if this member has
+/// begun; `QUINTET_PEER_DIED` if a member has ended and none of those that are left has executed it: begin another one; `QUINTET_PEER_SILENT` if this member has
 /// stopped, and it may have been executed.
 #[unsafe(no_mangle)]
 pub extern "C" fn quintet_isochron_wait(

@@ -16,7 +16,7 @@
 //! *Plain* messages have no place in the order, and wait for nothing that has one: for what need not be seen in one order, such as an answer to who has asked.
 //!
 //! A member that ends without closing, is killed, or of which nothing is heard for a second is lost to the others, who go on without it. What nobody of them has executed until then
-//! fails with `QUINTET_PEER_DIED`, as does what was put together before a member came back: it is begun again, by those that are left. With fewer than half of the members, or half without the lowest, they stop (`QUINTET_UNREACHABLE`); who was
+//! fails with `QUINTET_PEER_DIED`, as does what was put together before a member came back: it is begun again, by those that are left. With fewer than half of the members, or half without the one that has been there for longest, they stop (`QUINTET_PEER_SILENT`); who was
 //! left behind and lives stops, too (`QUINTET_PEER_SILENT`).
 //!
 //! Where all members are *rejoinable*, a process may take the place of a member that has ended: it says `quintet_isonet_rejoin` where that said `quintet_isonet_join`, and is in the
@@ -291,7 +291,7 @@ pub extern "C" fn quintet_isonet_is_present(
 /// Takes the next message, in the one order, if one comes within `timeout_ms`. Its data are good until the next is taken, or the isonet is freed. A program that shares its state also
 /// takes that of another one, and is asked for its own; one that wants news of views or values takes those.
 ///
-/// Fails with `QUINTET_TIMED_OUT`; `QUINTET_BUSY` while this program is to give its state; `QUINTET_CANCELLED` if the program's interrupt check ended the wait; `QUINTET_UNREACHABLE` or `QUINTET_PEER_SILENT` if this member
+/// Fails with `QUINTET_TIMED_OUT`; `QUINTET_BUSY` while this program is to give its state; `QUINTET_CANCELLED` if the program's interrupt check ended the wait; `QUINTET_PEER_SILENT` if this member
 /// has stopped; `QUINTET_TASK_FAILED` if the program took nothing for so long that this member has left; `QUINTET_NO_HANDLER` if a message came for a handler that this member has not; `QUINTET_CLOSED` once it was closed.
 #[unsafe(no_mangle)]
 pub extern "C" fn quintet_isonet_next(
@@ -351,7 +351,7 @@ pub extern "C" fn quintet_isonet_place(
 /// Waits until all isochrons of this member are executed and all members close, and ends. It takes no more messages: what comes meanwhile is dropped. The program's interrupt
 /// check is not asked.
 ///
-/// Fails with `QUINTET_UNREACHABLE` or `QUINTET_PEER_SILENT` if this member has stopped, `QUINTET_NO_HANDLER`, `QUINTET_CLOSED` if it was closed before.
+/// Fails with `QUINTET_PEER_SILENT` if this member has stopped, `QUINTET_NO_HANDLER`, `QUINTET_CLOSED` if it was closed before.
 #[unsafe(no_mangle)]
 pub extern "C" fn quintet_isonet_close(isonet: Option<&quintet_isonet>) -> quintet_status {
     guarded(|| {

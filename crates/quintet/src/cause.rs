@@ -167,8 +167,9 @@ impl Cause {
             Cause::BadFile => Code::BadFile,
             Cause::Mismatch => Code::Mismatch,
             Cause::Isonet(IsonetCause::ViewChanged | IsonetCause::NoValue(_)) => Code::PeerDied,
-            Cause::Isonet(IsonetCause::Minority) => Code::Unreachable,
-            Cause::Isonet(IsonetCause::LeftBehind | IsonetCause::LacksPart) => Code::PeerSilent,
+            Cause::Isonet(IsonetCause::Minority | IsonetCause::LeftBehind | IsonetCause::LacksPart) => {
+                Code::PeerSilent
+            }
         }
     }
 }

@@ -496,5 +496,5 @@ fn processes_go_on_without_who_is_killed_until_they_are_too_few() {
     for member in [2, 3] {
         members[member].kill().unwrap();
     }
-    hear(&members, &[4], "stopped by Isonet(Minority): nobody answers at that address: 1 of the 3 members");
+    hear(&members, &[4], "stopped by Isonet(Minority): the other side is silent: 1 of the 3 members");
 }

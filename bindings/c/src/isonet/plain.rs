@@ -11,7 +11,7 @@ use core::ffi::c_void;
 /// behind whatever isochrons do. What one member sends another in plain messages comes in the order in which it was sent.
 ///
 /// Fails with `QUINTET_BAD_VALUE` for no such member, `QUINTET_TOO_LARGE`; `QUINTET_BUSY` if 256 plain messages of this member have not arrived, and it was not sent; `QUINTET_BUSY`, too, while messages fill their
-/// room here and nobody takes them, `QUINTET_TIMED_OUT` or `QUINTET_CANCELLED`, and then it goes on; `QUINTET_PEER_DIED` if that member has ended, and it may have arrived; `QUINTET_UNREACHABLE` and its kin as
+/// room here and nobody takes them, `QUINTET_TIMED_OUT` or `QUINTET_CANCELLED`, and then it goes on; `QUINTET_PEER_DIED` if that member has ended, and it may have arrived; `QUINTET_PEER_SILENT` and its kin as
 /// `quintet_isochron_wait`.
 #[unsafe(no_mangle)]
 pub extern "C" fn quintet_isonet_send_plain(
@@ -32,7 +32,7 @@ pub extern "C" fn quintet_isonet_send_plain(
 
 /// Sends it, and does not wait: whether it arrives is not told.
 ///
-/// Fails with `QUINTET_BUSY` if it would have to wait, as 256 plain messages of this member have not arrived, and it was not sent: try again later; `QUINTET_BAD_VALUE` for no such member, `QUINTET_TOO_LARGE`, `QUINTET_UNREACHABLE` and its kin.
+/// Fails with `QUINTET_BUSY` if it would have to wait, as 256 plain messages of this member have not arrived, and it was not sent: try again later; `QUINTET_BAD_VALUE` for no such member, `QUINTET_TOO_LARGE`, `QUINTET_PEER_SILENT` and its kin.
 #[unsafe(no_mangle)]
 pub extern "C" fn quintet_isonet_begin_plain(
     isonet: Option<&quintet_isonet>,

@@ -18,7 +18,7 @@ pub type quintet_update = Option<extern "C" fn(values: *const *mut c_void, argum
 ///
 /// With `QUINTET_OK` it has happened, or happens if this member goes on, unless `update` gave false. Otherwise the variables keep what they have: `QUINTET_TIMED_OUT` if they were not this member's to
 /// change within `timeout_ms`, `QUINTET_CANCELLED` if the program's interrupt check ended the wait, `QUINTET_BUSY` if messages fill their room and nobody takes them; `QUINTET_BAD_VALUE` for no variable,
-/// one twice or one that there is not; `QUINTET_PEER_DIED` if a variable had no value (see `quintet_no_value`), and all of them are zeros now; `QUINTET_UNREACHABLE` and its kin as `quintet_isochron_wait`.
+/// one twice or one that there is not; `QUINTET_PEER_DIED` if a variable had no value (see `quintet_no_value`), and all of them are zeros now; `QUINTET_PEER_SILENT` and its kin as `quintet_isochron_wait`.
 #[unsafe(no_mangle)]
 pub extern "C" fn quintet_isonet_update(
     isonet: Option<&quintet_isonet>,

@@ -139,7 +139,7 @@ class Isochron(Part):
 
         Raises BadValue if it is empty, reserves a place twice or gives a value for none, or in a handler; Busy: 240 isochrons of this member wait (256 for one that gives more reserved
         places their values than it reserves), and it had no effect;
-        TimedOut: it goes on; ViewChanged: nobody of those who are left has done it, begin it again; Unreachable, PeerSilent: this member has stopped, and it may have been executed; TaskFailed if a handler of this member has
+        TimedOut: it goes on; ViewChanged: nobody of those who are left has done it, begin it again; PeerSilent: this member has stopped, and it may have been executed; TaskFailed if a handler of this member has
         failed; Closed.
         """
         self._pending = self._native.begin(True)

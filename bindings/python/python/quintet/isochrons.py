@@ -107,8 +107,8 @@ class Isonet(Member):
     def isochron(self, timeout: float | None = None) -> Isochron:
         """Begins to put an isochron together: `with isonet.isochron() as i:` executes it at the end, waiting `timeout` seconds at most.
 
-        Raises ViewChanged: a member has ended, and those who are left went on before it was executed, which nobody of them has done: do it again. Unreachable: so few members
-        are left that they have stopped; PeerSilent: the others went on without this member; TaskFailed, NoHandler: this member has left; Closed. BadValue: this thread is in
+        Raises ViewChanged: a member has ended, and those who are left went on before it was executed, which nobody of them has done: do it again. PeerSilent: so few members
+        are left that they have stopped, or the others went on without this member; TaskFailed, NoHandler: this member has left; Closed. BadValue: this thread is in
         the block of another isochron, which would be executed behind this one.
         """
         if threading.get_ident() in self._open:
@@ -160,7 +160,7 @@ class Isonet(Member):
         waits for nothing that has one; what one member sends another so comes in the order in which it was sent.
 
         Raises BadValue for no such member, and in a handler, which sends with `message.send_plain`; TooLarge: it has more than 64 KiB; Busy: 256 plain messages of this member
-        have not arrived, and it was not sent; PeerDied: that member has ended, and it may have arrived; TimedOut: it goes on; Unreachable and its kin as `isochron`.
+        have not arrived, and it was not sent; PeerDied: that member has ended, and it may have arrived; TimedOut: it goes on; PeerSilent and its kin as `isochron`.
         """
         if self._isochrons.is_handling():
             raise BadValue(Code.BadValue, "a handler runs on the thread that executes isochrons, which would wait for itself: send with `message.send_plain`, which does not wait")
@@ -174,7 +174,7 @@ class Isonet(Member):
         """What isochrons change here since this member has joined, in the one order: messages to its handlers, and values of variables with a copy here. It ends with
         the isonet. Events are kept until they are read, by one reader: nobody waits for it, and what finds no room (`max_events`, `max_event_bytes`) is lost.
 
-        Raises LimitReached where some were lost, and then goes on behind them if asked again; TimedOut if there is none within `timeout` seconds; Unreachable or its
+        Raises LimitReached where some were lost, and then goes on behind them if asked again; TimedOut if there is none within `timeout` seconds; PeerSilent or its
         kin behind the last if this member has stopped.
         """
         self._check_events()
@@ -195,7 +195,7 @@ class Isonet(Member):
     def close(self) -> None:
         """Waits until all isochrons of this member are executed and all members close, and ends.
 
-        Raises TaskFailed, NoHandler: a handler of this member failed, or is missing; Unreachable, PeerSilent: this member has stopped.
+        Raises TaskFailed, NoHandler: a handler of this member failed, or is missing; PeerSilent: this member has stopped.
         """
         self.native.close()
 

@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
 enum Action {
     /// Show isochrons at work
     #[command(
-        after_help = "Examples:\n  quintet isotach demo philosophers -n 5\n  quintet isotach demo philosophers -n 5 --hosts a,b,c --kill-one"
+        after_help = "Examples:\n  quintet isotach demo philosophers -n 5\n  quintet isotach demo philosophers -n 5 --hosts a,b,c --kill-one\n  quintet isotach demo philosophers -n 5 --kill-one 2 --come-back\n  quintet isotach demo philosophers -n 5 --stop-one 3 --silence 0.5"
     )]
     Demo(Demo),
     /// Simulate isochrons on a network of switches that a file describes: how long they take, how many tokens pass

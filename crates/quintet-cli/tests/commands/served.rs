@@ -204,6 +204,26 @@ fn exploring_finds_nothing_and_one_seed_shows_its_history() {
 }
 
 #[test]
+fn isochrons_are_explored_and_what_is_of_them_alone_is_refused_elsewhere() {
+    for more in [&[][..], &["--members"], &["--delivery", "agreed"]] {
+        let (code, said) =
+            result(quintet([&["explore", "isotach", "--seeds", "5", "--json"][..], more].concat()));
+        let report = object(&said);
+        let (requests, found) = (report["requests"].as_u64(), &report["failure"]);
+        assert!(code == 0 && requests > Some(50) && found.is_null(), "{more:?}: {said}");
+    }
+    for (option, told) in
+        [(&["--members"][..], "isotach --members"), (&["--delivery", "agreed"], "isotach --delivery")]
+    {
+        let (code, said) =
+            result(quintet([&["explore", "tuple-space", "--seeds", "1"][..], option].concat()));
+        assert!(code == 65 && said.contains(told), "{said}");
+    }
+    let both = ["explore", "isotach", "--members", "--delivery", "agreed"];
+    assert_eq!(result(quintet(both)).0, 64);
+}
+
+#[test]
 fn exploring_nothing_is_refused() {
     let (code, said) = result(quintet(["explore", "--seeds", "0"]));
     assert!(code == 64 && !said.contains("no rule"), "{said}");

@@ -3,6 +3,9 @@
 //! It is read from listings of the space ([`quintet::Space::list`]): workers hold a tuple of their own under a lease, and their tasks under
 //! others, so that the space itself tells who has which task (the tuples are those of `bindings/python/python/quintet/tasks.py`).
 
+mod calls;
+
+use calls::Calls;
 use quintet::{
     Address, Awaited, ClientState, Error, Glimpse, Identity, LinkClass, ListedTuple, Operation, Space,
     SpaceInfo, State, Template, Value, WaitingRequest, template,
@@ -35,6 +38,8 @@ pub(crate) struct Activity {
     /// Evals of C-Linda that are carried out: where each stands in its program, by the client that does it; how many wait for a process.
     evals: BTreeMap<Address, String>,
     pub(crate) evals_waiting: u64,
+    /// Live tuples of workers in Rust and C.
+    calls: Calls,
     /// Programs that put tasks: the process of each, by its client.
     masters: BTreeMap<Address, String>,
     /// Requests that wait, oldest first, and how many are not among them.
@@ -85,16 +90,18 @@ impl Activity {
         let waiting =
             space.waiting().field_bytes(FIELD_BYTES).take(MOST_WAITING).collect::<Result<_, _>>()?;
         let clients = space.clients().collect::<Result<Vec<_>, _>>()?;
+        let state = space.status()?;
         Ok(Activity {
             evals,
             evals_waiting: space.count(&eval)?,
+            calls: Calls::read(space, &state)?,
             tasks_waiting: space.count(&task)?,
             masters: masters.collect(),
             workers,
             tasks_taken,
             waiting,
             clients: clients.into_iter().map(|client| (client.client, client)).collect(),
-            state: space.status()?,
+            state,
             spaces: Vec::new(),
         })
     }
@@ -104,10 +111,14 @@ impl Activity {
         let who = match (self.workers.get(&client), self.masters.get(&client)) {
             (Some(worker), _) => format!("worker {} (process {})", worker.rank, worker.pid),
             (None, Some(process)) => format!("master (process {process})"),
-            (None, None) => match self.evals.get(&client) {
-                Some(site) => format!("eval of {site}"),
-                None => format!("client {client}"),
-            },
+            (None, None) => {
+                let call = self.calls.taken.iter().find(|(holder, _)| *holder == client);
+                match (self.evals.get(&client), call) {
+                    (Some(site), _) => format!("eval of {site}"),
+                    (None, Some((_, function))) => format!("worker at {function}"),
+                    (None, None) => format!("client {client}"),
+                }
+            }
         };
         match self.machine(client, names) {
             Some(machine) => format!("{who} on {machine}"),
@@ -144,6 +155,7 @@ impl Activity {
                 self.tasks_waiting
             ));
         }
+        stalls.extend(self.calls.stall(&self.waiting));
         let is_parked = |row: &&WaitingRequest| row.awaited == Awaited::Room;
         let parked = self.waiting.iter().filter(is_parked).count();
         if parked > 0 {
@@ -229,6 +241,13 @@ impl Activity {
                 lines.push(format!("  eval of {site:<28} {does}"));
             }
         }
+        if self.calls.waiting > 0 || !self.calls.taken.is_empty() {
+            let (waiting, taken) = (self.calls.waiting, self.calls.taken.len());
+            lines.push(format!("{waiting} calls for live tuples wait for a worker, {taken} are carried out"));
+            for (client, function) in self.calls.taken.iter().take(10) {
+                lines.push(format!("  call of {function:<28} {}", self.name(*client, names)));
+            }
+        }
         lines.extend(self.stalls(names).into_iter().map(|stall| format!("STALLED: {stall}")));
         if !self.waiting.is_empty() {
             lines.push(format!("\n{:>8}  {:<28} waits for", "since", "who"));
@@ -260,9 +279,13 @@ impl Activity {
                 "waited_s": Duration::from(row.waited).as_secs_f64(), "ends_in_s": row.ends_in.map(|left| Duration::from(left).as_secs_f64()),
                 "hope": self.hope(row)})
         }).collect();
+        let calls: Vec<Json> = self.calls.taken.iter().map(|(client, function)| {
+            json!({"function": function, "by": self.name(*client, names), "client": client.to_string()})
+        }).collect();
         json!({"workers": workers, "tasks": {"waiting": self.tasks_waiting, "taken": taken}, "waiting": waiting,
             "stalls": self.stalls(names), "clients": self.clients.len(),
-            "evals": {"waiting": self.evals_waiting, "taken": self.evals.values().collect::<Vec<_>>()}})
+            "evals": {"waiting": self.evals_waiting, "taken": self.evals.values().collect::<Vec<_>>()},
+            "calls": {"waiting": self.calls.waiting, "functions": self.calls.functions, "taken": calls}})
     }
 }
 
@@ -418,6 +441,38 @@ mod tests {
         let _idle = space.begin().select_lease(&[template![quintet::EVAL, "square", ?i64]]).unwrap();
         let table = Activity::read(&space).unwrap().as_table(&Names::default());
         assert!(table.contains("it is idle"), "{table}");
+    }
+
+    #[test]
+    fn calls_that_nobody_carries_out_or_that_wait_for_each_other_are_said() {
+        let lab = Lab::embedded();
+        let space = lab.space();
+        let said = || Activity::read(&space).unwrap().stalls(&Names::default()).join("\n");
+        space.eval_on_workers("square", [Value::I64(3)]).unwrap();
+        space.eval_on_workers("square", [Value::I64(4)]).unwrap();
+        assert!(
+            said().contains("2 calls for live tuples wait (2 of square), and no worker is there"),
+            "{}",
+            said()
+        );
+        let other = space.begin().select_lease(&[template![quintet::EVAL, "square", ?f64]]).unwrap();
+        assert!(said().contains("have no function of that name with such arguments"), "{}", said());
+        drop(other);
+        let call = space.lease(&template![quintet::EVAL, "square", ?i64], None).unwrap();
+        assert!(!said().contains("calls for live tuples"), "one is carried out, and computes: {}", said());
+        let waiting = space.begin().take(&template!["square", 4i64]).unwrap();
+        assert!(said().contains("every worker carries out one that waits for a tuple itself"), "{}", said());
+        let activity = Activity::read(&space).unwrap();
+        let table = activity.as_table(&Names::default());
+        assert!(table.contains("1 calls for live tuples wait for a worker, 1 are carried out"), "{table}");
+        let json = activity.as_json(&Names::default());
+        assert_eq!(
+            (&json["calls"]["waiting"], &json["calls"]["functions"]["square"]),
+            (&json!(1), &json!(1))
+        );
+        assert_eq!(json["calls"]["taken"][0]["by"], "worker at square");
+        drop(waiting);
+        call.release().unwrap();
     }
 
     #[test]

@@ -32,7 +32,8 @@ pub(crate) fn host() -> String {
 
 /// Its exit status and everything it said.
 pub(crate) fn result(mut child: Child) -> (i32, String) {
-    let status = child.wait(LONG).expect("it can be waited for").expect("it ends");
+    // A measurement that takes 20 s by itself took more than a minute beside other tests.
+    let status = child.wait(3 * LONG).expect("it can be waited for").expect("it ends");
     // Its outputs end with it.
     while child.output().next_line(LONG).is_some() {}
     (status.code().unwrap_or(-1), child.output().text())

@@ -471,8 +471,12 @@ mod tests {
             (&json!(1), &json!(1))
         );
         assert_eq!(json["calls"]["taken"][0]["by"], "worker at square");
+        space.eval_on_workers("square", [Value::I64(5)]).unwrap();
+        let another = space.lease(&template![quintet::EVAL, "square", ?i64], None).unwrap();
+        assert!(!said().contains("calls for live tuples"), "of two threads one computes: {}", said());
         drop(waiting);
         call.release().unwrap();
+        another.release().unwrap();
     }
 
     #[test]

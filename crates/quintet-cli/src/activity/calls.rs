@@ -52,7 +52,11 @@ impl Calls {
     /// What keeps those that wait, of the requests that wait in the space.
     pub(super) fn stall(&self, requests: &[WaitingRequest]) -> Option<String> {
         let is_idle = |row: &WaitingRequest| own_wait(row) == Some(EVAL);
-        let waits = |client: &Address| requests.iter().any(|row| row.client == *client && !is_idle(row));
+        // A client may carry out several, each in a thread of its own.
+        let waits = |client: &Address| {
+            let taken = self.taken.iter().filter(|(holder, _)| holder == client).count();
+            requests.iter().filter(|row| row.client == *client && !is_idle(row)).count() >= taken
+        };
         let why = match (self.waiting, requests.iter().any(is_idle)) {
             (0, _) => return None,
             (_, true) => "the workers that are idle have no function of that name with such arguments",

@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 
 /// Of the calls that wait so many are looked at, for the names of their functions.
 const MOST_NAMED: usize = 1_000;
+/// Functions that are named in one line.
+const MOST_SAID: usize = 5;
 
 /// What workers are asked for.
 #[derive(Default)]
@@ -73,8 +75,9 @@ impl Calls {
     /// Those that wait by their functions, in words.
     fn named(&self) -> String {
         let named: Vec<String> =
-            self.functions.iter().take(5).map(|(name, count)| format!("{count} of {name}")).collect();
-        named.join(", ")
+            self.functions.iter().take(MOST_SAID).map(|(name, count)| format!("{count} of {name}")).collect();
+        let others = if self.functions.len() > MOST_SAID { ", and others" } else { "" };
+        named.join(", ") + others
     }
 }
 
